@@ -1,0 +1,58 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace bitgate::conformance {
+
+/// What a check, and a case as a whole, concludes (DESIGN: Verdicts).
+enum class Verdict { pass, fail, untrusted, unsupported };
+std::string_view name(Verdict verdict);
+/// The worse of two: fail over unsupported over untrusted over pass.
+Verdict worse(Verdict a, Verdict b);
+
+struct CheckResult {
+  std::string name;      ///< "exact", "replay", "bound", "guards", "written", "rerun", "launch", …
+  Verdict verdict = Verdict::pass;
+  std::string message;   ///< one sentence; empty for pass
+};
+
+/// The first element that differs, row-major, and who computed it.
+struct FirstBad {
+  std::int64_t row = 0;
+  std::int64_t col = 0;
+  std::string got;       ///< bits in hex and the value, "0x3c00 (1)"
+  std::string want;
+  std::array<std::uint32_t, 3> block{};
+  int warp = 0;
+  int lane = 0;
+  int reg = 0;
+};
+
+struct Diagnosis {
+  std::string hypothesis;  ///< "zero_point_off_by_one", …
+  std::string explains;    ///< "all", or "97.5 %"
+};
+
+/// Everything one case of one kernel on one device came to.
+struct CaseResult {
+  std::string spec;        ///< canonical
+  std::string kernel;
+  std::string device;
+  Verdict verdict = Verdict::pass;
+  std::vector<CheckResult> checks;
+  std::string out_sha256;
+  std::optional<double> max_error;
+  std::optional<double> bound_at_max;
+  std::optional<FirstBad> first_bad;
+  std::vector<Diagnosis> diagnosis;
+  std::optional<double> exact_coverage;  ///< share of (group, column tile, k16 step) hit, 0..1
+  std::string replay;      ///< the command
+  double seconds = 0;      ///< never in compared output
+};
+
+}  // namespace bitgate::conformance

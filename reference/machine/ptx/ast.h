@@ -1,0 +1,155 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace bitgate::machine::ptx {
+
+/// PTX as text says it (PTX ISA 9.0, "Syntax" and "Directives"): nothing is resolved here beyond
+/// names. What an instruction means is the decoder's business (program/), so opcodes and modifiers
+/// stay words.
+
+enum class StateSpace { none, reg, sreg, constant, global, local, param, shared };
+
+/// `.b32`, `.u8`, `.f16x2`, `.pred`, … without the dot.
+using TypeName = std::string;
+
+/// Where in the user's source: the outermost `inlined_at` of the last `.loc`. Line 0: unknown.
+struct SourceLine {
+  std::uint32_t file = 0;  ///< number of the `.file` directive
+  std::uint32_t line = 0;
+};
+
+struct Operand;
+
+struct Register {  ///< `%r12`, `%p1|%p2` is a Vector-like pair, see Operand::Kind::pair
+  std::string name;
+};
+struct Symbol {  ///< variable, function, label or special register, with an offset where it has one
+  std::string name;
+  std::int64_t offset = 0;
+};
+struct Immediate {
+  std::uint64_t bits = 0;  ///< integers sign-extended to 64 bits; floats by their IEEE bits
+  enum class Kind { integer, f32, f64 } kind = Kind::integer;
+};
+
+struct Operand {
+  enum class Kind {
+    reg,        ///< %r1
+    special,    ///< %tid.x, %laneid, …
+    immediate,  ///< 3, 0f3F800000, 0d…
+    symbol,     ///< a variable, function or label by name (+ offset)
+    address,    ///< [%rd1+8], [symbol+4], [imm]
+    vector,     ///< {a, b, c, d}
+    pair,       ///< d|p: two destinations
+    call_list,  ///< (a, b) of call
+    sink        ///< _
+  };
+  Kind kind = Kind::reg;
+  bool negated = false;     ///< !%p1 (predicates) or -%r1 where the grammar has it
+  std::string name;         ///< register, special register or symbol; base of an address
+  bool base_is_register = false;  ///< address only
+  std::int64_t offset = 0;  ///< address and symbol
+  Immediate immediate;
+  std::vector<Operand> elements;  ///< vector, pair, call_list
+};
+
+struct Instruction {
+  std::optional<std::string> guard;  ///< predicate register of @p
+  bool guard_negated = false;        ///< @!p
+  std::string opcode;                ///< "mma"
+  std::vector<std::string> modifiers;  ///< {"sync", "aligned", "m16n8k16", …}, without dots
+  std::vector<Operand> operands;
+  std::uint32_t ptx_line = 0;        ///< 1-based, in the module's text
+  SourceLine source;
+};
+
+struct Variable {
+  StateSpace space = StateSpace::none;
+  TypeName type;
+  std::uint32_t vector_width = 1;    ///< .v2, .v4
+  std::string name;
+  std::uint32_t alignment = 0;       ///< 0: the type's natural one
+  std::vector<std::uint64_t> dimensions;  ///< [4][8]; a 0 stands for []
+  bool is_extern = false;
+  bool is_visible = false;
+  bool is_ptr = false;               ///< `.param .u64 .ptr …`
+  std::vector<std::byte> initial;    ///< bytes of the initialiser; empty: none
+  /// Initialisers that are addresses: bytes at `at` hold the address of `symbol` + offset.
+  struct Relocation {
+    std::uint64_t at = 0;
+    std::string symbol;
+    std::int64_t offset = 0;
+    bool generic = false;
+  };
+  std::vector<Relocation> relocations;
+  std::uint32_t ptx_line = 0;
+};
+
+/// `.reg .b32 %r<12>;` declares %r0 … %r11; `.reg .pred p, q;` declares names.
+struct RegisterDeclaration {
+  TypeName type;
+  std::uint32_t vector_width = 1;
+  std::string name;
+  std::optional<std::uint32_t> count;  ///< of %r<count>
+};
+
+struct Label {
+  std::string name;
+};
+/// `$L: .branchtargets a, b;` or `.calltargets` or `.callprototype`, named by a label.
+struct Targets {
+  std::string name;
+  std::string directive;
+  std::vector<std::string> targets;
+};
+struct Block;  ///< nested { … } with its own declarations
+
+struct Statement {
+  std::variant<Instruction, Label, RegisterDeclaration, Variable, Targets> item;
+  /// Depth and identity of the enclosing { } scope: 0 is the function's own. Scopes nest; names
+  /// declared in one hide outer ones. `parent_scope` of scope s is Function::scope_parent[s].
+  std::uint32_t scope = 0;
+};
+
+struct Function {
+  bool is_entry = false;
+  bool is_extern = false;
+  bool is_visible = false;
+  bool is_weak = false;
+  bool has_body = false;
+  std::string name;
+  std::vector<Variable> returns;
+  std::vector<Variable> parameters;
+  std::vector<Statement> body;
+  std::vector<std::uint32_t> scope_parent{0};
+  std::optional<std::vector<std::uint32_t>> maxntid;
+  std::optional<std::vector<std::uint32_t>> reqntid;
+  std::optional<std::uint32_t> minnctapersm;
+  std::optional<std::uint32_t> maxnreg;
+  bool noreturn = false;
+  std::uint32_t ptx_line = 0;
+};
+
+struct File {
+  std::uint32_t number = 0;
+  std::string name;
+};
+
+struct Module {
+  std::uint32_t version_major = 0;
+  std::uint32_t version_minor = 0;
+  std::string target;               ///< "sm_80"
+  std::vector<std::string> target_options;
+  std::uint32_t address_size = 64;
+  std::vector<File> files;
+  std::vector<Variable> variables;  ///< module scope, in order
+  std::vector<Function> functions;  ///< in order, prototypes included
+};
+
+}  // namespace bitgate::machine::ptx
