@@ -7,12 +7,14 @@ get_filename_component(CUDA_BIN ${NVCC} DIRECTORY)
 find_program(PTXAS ptxas REQUIRED HINTS ${CUDA_BIN})
 set(BITGATE_NVCC_FLAGS -ptx -arch=compute_80 -std=c++20 -fmad=false -lineinfo -Werror all-warnings)
 
-# bitgate_ptx(OUTPUT FILE.cu): compiles to OUTPUT, with dependencies on the headers it reads.
+# bitgate_ptx(OUTPUT FILE.cu): compiles to OUTPUT, with dependencies on the headers it reads. Source
+# names in it are relative to the repository, as reports should show them.
 function(bitgate_ptx output source)
   file(RELATIVE_PATH relative ${CMAKE_SOURCE_DIR} ${source})
   add_custom_command(
     OUTPUT ${output}
     COMMAND ${NVCC} ${BITGATE_NVCC_FLAGS} -I. -MD -MF ${output}.d -o ${output} ${relative}
+    COMMAND sed -i "s|\"${CMAKE_SOURCE_DIR}/|\"|" ${output}
     WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}
     DEPENDS ${source}
     DEPFILE ${output}.d
