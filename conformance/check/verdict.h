@@ -33,6 +33,16 @@ struct FirstBad {
   int reg = 0;
 };
 
+/// How many elements of C are wrong in each cell of cell_rows × cell_cols (a tile, or a block of
+/// tiles where there are many), cells row-major; the last row and column of cells may be cut off.
+struct WrongMap {
+  std::int64_t rows = 0;        ///< of C
+  std::int64_t cols = 0;
+  std::int64_t cell_rows = 1;
+  std::int64_t cell_cols = 1;
+  std::vector<std::uint32_t> wrong;
+};
+
 struct Diagnosis {
   std::string hypothesis;  ///< "zero_point_off_by_one", …
   std::string explains;    ///< "all", or "97.5 %"
@@ -49,6 +59,7 @@ struct CaseResult {
   std::optional<double> max_error;
   std::optional<double> bound_at_max;
   std::optional<FirstBad> first_bad;
+  std::optional<WrongMap> wrong_map;  ///< for pictures; not in JSON
   std::vector<Diagnosis> diagnosis;
   std::optional<double> exact_coverage;  ///< share of (group, column tile, k16 step) hit, 0..1
   std::string replay;      ///< the command

@@ -50,6 +50,8 @@ struct LaunchOptions {
   std::chrono::nanoseconds time_limit = std::chrono::seconds(20);
   std::uint64_t schedule_seed = 0;     ///< machine only
   std::uint32_t resident_blocks = 0;   ///< machine only; 0: the policy's own
+  /// Polled now and then; set by a SIGINT handler. The launch then ends as `lost`.
+  const volatile bool* interrupted = nullptr;
 };
 
 struct LaunchOutcome {
@@ -81,6 +83,10 @@ class Device {
   /// Runs to the end of the kernel. Bad launches are `refused`, never an exception.
   virtual LaunchOutcome launch(const Code& code, const Launch& launch,
                                const LaunchOptions& options) = 0;
+
+  /// What runs for `code` and who compiled it, for reports: "cubin sm_90 as built",
+  /// "ptxas /usr/local/cuda/bin/ptxas for sm_90", "driver JIT". Empty before its first launch.
+  virtual std::string compiled_by(const Code& /*code*/) const { return {}; }
 };
 
 class DeviceLost : public std::runtime_error {
