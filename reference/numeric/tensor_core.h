@@ -13,15 +13,18 @@ namespace bitgate::numeric {
 /// Each product is exact (subnormals kept). E is the largest exponent among the products of a part
 /// and the accumulator, a product's exponent being e(a)+e(b) unnormalised; every term is truncated
 /// toward zero to a multiple of 2^(E - fraction_bits); the sum is exact; the result is rounded
-/// toward zero to f32. NaN results are 0x7fffffff; a zero sum is +0. With `parts` = 2 the
-/// lower half of k is summed first and its result is the accumulator of the upper half.
+/// toward zero to f32. NaN results are 0x7fffffff; a zero sum is +0, and so is a negative one that
+/// underflows. Zero terms take no part in E, except that E is at least -126, and a sum of 2^128 or
+/// more is infinite: both as in MMA-Sim (arXiv 2511.10909), neither measured here by itself. With
+/// `parts` = 2 the lower half of k is summed first and its result is the accumulator of the upper
+/// half.
 struct TensorModel {
-  std::string_view name;           ///< as on the command line: "hopper"
+  std::string_view name;  ///< as on the command line: "hopper"
   int compute_capability_major;
   int compute_capability_minor;
   int fraction_bits;
-  int parts;                       ///< sums that k16 of f16/bf16 is split into
-  bool measured;                   ///< on hardware here, else as published
+  int parts;      ///< sums that k16 of f16/bf16 is split into
+  bool measured;  ///< on hardware here, else as published
   std::string_view evidence;
 };
 
