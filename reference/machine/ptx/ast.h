@@ -26,13 +26,6 @@ struct SourceLine {
 
 struct Operand;
 
-struct Register {  ///< `%r12`, `%p1|%p2` is a Vector-like pair, see Operand::Kind::pair
-  std::string name;
-};
-struct Symbol {  ///< variable, function, label or special register, with an offset where it has one
-  std::string name;
-  std::int64_t offset = 0;
-};
 struct Immediate {
   std::uint64_t bits = 0;  ///< integers sign-extended to 64 bits; floats by their IEEE bits
   enum class Kind { integer, f32, f64 } kind = Kind::integer;
@@ -44,50 +37,60 @@ struct Operand {
     special,    ///< %tid.x, %laneid, …
     immediate,  ///< 3, 0f3F800000, 0d…
     symbol,     ///< a variable, function or label by name (+ offset)
-    address,    ///< [%rd1+8], [symbol+4], [imm]
+    address,    ///< [%rd1+8], [symbol+4], [imm]; elements: what follows in [%rd1, {%r1, %r2}]
     vector,     ///< {a, b, c, d}
     pair,       ///< d|p: two destinations
     call_list,  ///< (a, b) of call
     sink        ///< _
   };
   Kind kind = Kind::reg;
-  bool negated = false;     ///< !%p1 (predicates) or -%r1 where the grammar has it
-  std::string name;         ///< register, special register or symbol; base of an address
+  bool negated = false;   ///< !%p1 (predicates) or -%r1 where the grammar has it
+  std::string name;       ///< register, special register or symbol; base of an address
+  std::string component;  ///< of a register: "x" of %v1.x, "b0" or "h1" of the video instructions
   bool base_is_register = false;  ///< address only
-  std::int64_t offset = 0;  ///< address and symbol
+  std::int64_t offset = 0;        ///< address and symbol
   Immediate immediate;
   std::vector<Operand> elements;  ///< vector, pair, call_list
 };
 
 struct Instruction {
-  std::optional<std::string> guard;  ///< predicate register of @p
-  bool guard_negated = false;        ///< @!p
-  std::string opcode;                ///< "mma"
+  std::optional<std::string> guard;    ///< predicate register of @p
+  bool guard_negated = false;          ///< @!p
+  std::string opcode;                  ///< "mma"
   std::vector<std::string> modifiers;  ///< {"sync", "aligned", "m16n8k16", …}, without dots
   std::vector<Operand> operands;
-  std::uint32_t ptx_line = 0;        ///< 1-based, in the module's text
+  std::uint32_t ptx_line = 0;  ///< 1-based, in the module's text
   SourceLine source;
 };
 
 struct Variable {
   StateSpace space = StateSpace::none;
   TypeName type;
-  std::uint32_t vector_width = 1;    ///< .v2, .v4
+  std::uint32_t vector_width = 1;  ///< .v2, .v4
   std::string name;
-  std::uint32_t alignment = 0;       ///< 0: the type's natural one
-  std::vector<std::uint64_t> dimensions;  ///< [4][8]; a 0 stands for []
+  std::uint32_t alignment = 0;            ///< 0: the type's natural one
+  std::vector<std::uint64_t> dimensions;  ///< [4][8]; a 0 stands for [] without initialiser
   bool is_extern = false;
   bool is_visible = false;
-  bool is_ptr = false;               ///< `.param .u64 .ptr …`
-  std::vector<std::byte> initial;    ///< bytes of the initialiser; empty: none
-  /// Initialisers that are addresses: bytes at `at` hold the address of `symbol` + offset.
+  bool is_weak = false;
+  bool is_common = false;
+  bool is_ptr = false;                      ///< `.param .u64 .ptr …`
+  StateSpace ptr_space = StateSpace::none;  ///< `.ptr .global`: what the parameter points into
+  std::uint32_t ptr_alignment = 0;          ///< `.ptr .align 16`; 0: not said
+  std::vector<std::string> attributes;      ///< of `.attribute(…)`, as written
+  std::vector<std::byte> initial;           ///< bytes of the initialiser; empty: none
+  /// Initialisers that are addresses: `bytes` bytes at `at` hold the address of `symbol` + offset;
+  /// with a `mask` (one run of ones: mask(0xff00, symbol)), the masked bits, shifted down.
   struct Relocation {
     std::uint64_t at = 0;
     std::string symbol;
     std::int64_t offset = 0;
     bool generic = false;
+    std::uint32_t bytes = 8;
+    std::uint64_t mask = 0;  ///< 0: none
   };
   std::vector<Relocation> relocations;
+  std::string opaque_initial;  ///< `{ … }` of a .texref, .samplerref or .surfref, as written
   std::uint32_t ptx_line = 0;
 };
 
@@ -105,13 +108,19 @@ struct Label {
 /// `$L: .branchtargets a, b;` or `.calltargets` or `.callprototype`, named by a label.
 struct Targets {
   std::string name;
-  std::string directive;
+  std::string directive;  ///< "branchtargets", "calltargets" or "callprototype"
   std::vector<std::string> targets;
+  std::vector<Variable> returns;     ///< of a prototype
+  std::vector<Variable> parameters;  ///< of a prototype
 };
-struct Block;  ///< nested { … } with its own declarations
+/// `.pragma "nounroll";`, and performance directives that have no field of their own in Function.
+struct Directive {
+  std::string name;  ///< without the dot
+  std::string text;  ///< what follows it, as written
+};
 
 struct Statement {
-  std::variant<Instruction, Label, RegisterDeclaration, Variable, Targets> item;
+  std::variant<Instruction, Label, RegisterDeclaration, Variable, Targets, Directive> item;
   /// Depth and identity of the enclosing { } scope: 0 is the function's own. Scopes nest; names
   /// declared in one hide outer ones. `parent_scope` of scope s is Function::scope_parent[s].
   std::uint32_t scope = 0;
@@ -133,7 +142,15 @@ struct Function {
   std::optional<std::uint32_t> minnctapersm;
   std::optional<std::uint32_t> maxnreg;
   bool noreturn = false;
+  std::vector<Directive> directives;  ///< the others: "explicitcluster", "pragma", …
+  std::vector<std::string> attributes;
   std::uint32_t ptx_line = 0;
+};
+
+/// `.alias name, target;`
+struct Alias {
+  std::string name;
+  std::string target;
 };
 
 struct File {
@@ -144,12 +161,13 @@ struct File {
 struct Module {
   std::uint32_t version_major = 0;
   std::uint32_t version_minor = 0;
-  std::string target;               ///< "sm_80"
+  std::string target;  ///< "sm_80"
   std::vector<std::string> target_options;
   std::uint32_t address_size = 64;
   std::vector<File> files;
   std::vector<Variable> variables;  ///< module scope, in order
   std::vector<Function> functions;  ///< in order, prototypes included
+  std::vector<Alias> aliases;
 };
 
 }  // namespace bitgate::machine::ptx

@@ -12,10 +12,10 @@ namespace bitgate::machine::ptx {
 struct LintFinding {
   enum class Kind { contractible, approximate, activemask, float_atomic, clock };
   Kind kind;
-  std::string entry;         ///< function it is in
-  std::string instruction;   ///< as written
+  std::string entry;        ///< function it is in
+  std::string instruction;  ///< as written
   std::uint32_t ptx_line = 0;
-  std::string file;          ///< source file and line, where .loc says so
+  std::string file;  ///< source file and line, where .loc says so
   std::uint32_t line = 0;
   std::string why;
 };
