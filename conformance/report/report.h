@@ -23,8 +23,8 @@ struct VerdictCounts {
 
 struct KernelSummary {
   VerdictCounts counts;
-  std::optional<double> exact_coverage;         ///< over the kernel's exact cases, 0..1
-  std::map<std::string, std::uint64_t> classes; ///< of its generated cases
+  std::optional<double> exact_coverage;          ///< over the kernel's exact cases, 0..1
+  std::map<std::string, std::uint64_t> classes;  ///< of its generated cases
 };
 
 /// What a gate, a run or a fuzz came to: the one thing that terminal, JSON, JUnit and HTML print.
@@ -33,7 +33,7 @@ struct RunSummary {
   std::string device_description;  ///< for people; never in compared output
   std::uint64_t seed = 0;
   VerdictCounts counts;
-  std::map<std::string, std::uint64_t> suites;   ///< cases by suite: generated, corpus, …
+  std::map<std::string, std::uint64_t> suites;  ///< cases by suite: generated, corpus, …
   std::map<std::string, KernelSummary> kernels;
   std::map<std::string, std::uint64_t> classes;  ///< generated cases by class
   std::map<std::string, std::uint64_t> rules;    ///< uses of each named exemption ("nan_payload")

@@ -17,9 +17,9 @@ struct BenchArm {
 };
 
 struct BenchOptions {
-  int repetitions = 20;           ///< timed replays of each arm's graph
-  double graph_seconds = 0.003;   ///< a graph holds enough calls to last about this long…
-  int least_calls = 50;           ///< …but at least these, and whole rounds of the rotation
+  int repetitions = 20;          ///< timed replays of each arm's graph
+  double graph_seconds = 0.003;  ///< a graph holds enough calls to last about this long…
+  int least_calls = 50;          ///< …but at least these, and whole rounds of the rotation
 };
 
 /// Microseconds a call, over the repetitions.
@@ -28,7 +28,7 @@ struct BenchResult {
   double median_us = 0;
   double min_us = 0;
   double max_us = 0;
-  int calls = 0;                  ///< in the arm's graph
+  int calls = 0;  ///< in the arm's graph
 };
 
 /// Times the arms on a `cuda` device: each is a CUDA graph of many calls; the arms take turns, in

@@ -27,8 +27,8 @@ struct Code {
 };
 
 struct DeviceProperties {
-  std::string kind;                    ///< "machine" or "cuda"
-  std::string description;             ///< "NVIDIA H200, driver 580.159" / "reference machine, hopper"
+  std::string kind;         ///< "machine" or "cuda"
+  std::string description;  ///< "NVIDIA H200, driver 580.159" / "reference machine, hopper"
   int compute_capability_major = 9;
   int compute_capability_minor = 0;
   int multiprocessors = 132;
@@ -48,8 +48,8 @@ struct Launch {
 
 struct LaunchOptions {
   std::chrono::nanoseconds time_limit = std::chrono::seconds(20);
-  std::uint64_t schedule_seed = 0;     ///< machine only
-  std::uint32_t resident_blocks = 0;   ///< machine only; 0: the policy's own
+  std::uint64_t schedule_seed = 0;    ///< machine only
+  std::uint32_t resident_blocks = 0;  ///< machine only; 0: the policy's own
   /// Polled now and then; set by a SIGINT handler. The launch then ends as `lost`.
   const volatile bool* interrupted = nullptr;
 };
@@ -57,8 +57,8 @@ struct LaunchOptions {
 struct LaunchOutcome {
   enum class Status { completed, fault, timeout, unsupported, refused, lost };
   Status status = Status::completed;
-  std::string message;                 ///< one sentence; empty when completed
-  std::optional<machine::Fault> fault; ///< machine only
+  std::string message;                  ///< one sentence; empty when completed
+  std::optional<machine::Fault> fault;  ///< machine only
   std::uint64_t thread_instructions = 0;
   std::uint64_t tensor_instructions = 0;
 };
@@ -74,8 +74,10 @@ class Device {
   /// `guard_bytes` before and after it that belong to the same buffer: readable and writable
   /// through write() and read() (and by a kernel on cuda; on the machine a kernel's access there is
   /// out of bounds).
-  virtual std::uint64_t allocate(std::uint64_t bytes, std::string_view name, std::uint64_t offset = 0,
-                                 std::uint64_t guard_bytes = 0, bool read_only = false) = 0;
+  virtual std::uint64_t allocate(std::uint64_t bytes, std::string_view name,
+                                 std::uint64_t offset = 0, std::uint64_t guard_bytes = 0,
+                                 bool read_only = false) = 0;
+  /// Never throws; an address that is no buffer's (its context is gone) is ignored.
   virtual void release(std::uint64_t address) = 0;
   virtual void write(std::uint64_t address, std::span<const std::byte> bytes) = 0;
   virtual void read(std::uint64_t address, std::span<std::byte> bytes) = 0;
@@ -95,7 +97,8 @@ class DeviceLost : public std::runtime_error {
 };
 
 /// The reference machine with one of numeric::tensor_models(); `threads` host threads over blocks.
-std::unique_ptr<Device> make_machine_device(const numeric::TensorModel& model, unsigned threads = 1);
+std::unique_ptr<Device> make_machine_device(const numeric::TensorModel& model,
+                                            unsigned threads = 1);
 
 /// The first NVIDIA GPU, by the driver API loaded at run time. Null with `reason` filled when there
 /// is no driver or no GPU.

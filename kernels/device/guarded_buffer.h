@@ -62,13 +62,12 @@ class GuardedBuffer {
 
   /// Bytes outside the payload that no longer hold the pattern.
   struct Damage {
-    std::uint64_t before = 0;  ///< in the guard below the buffer
-    std::uint64_t after = 0;   ///< in the guard above it
-    std::uint64_t gaps = 0;    ///< between rows
+    std::uint64_t before = 0;                  ///< in the guard below the buffer
+    std::uint64_t gaps = 0;                    ///< between rows
+    std::uint64_t after = 0;                   ///< in the guard above it
     std::optional<std::int64_t> first_offset;  ///< lowest changed byte, from address()
-    bool any() const { return before + after + gaps > 0; }
-    /// "c: 2 bytes changed behind the buffer, first at offset 4096 (row 2, 16 bytes past its end)"
-    std::string message;
+    std::string message;                       ///< one sentence; empty when nothing changed
+    bool any() const { return first_offset.has_value(); }
   };
   Damage check_guards();
 
@@ -76,14 +75,20 @@ class GuardedBuffer {
   std::uint64_t changed_bytes(std::span<const std::byte> uploaded);
 
  private:
-  struct Piece;
-  std::vector<Piece> pieces() const;
   std::uint64_t span_bytes() const;
+  bool touched_as_a_whole() const;
+  /// The pattern of the bytes from `offset` (from address(); negative in the lower guard).
+  void pattern(std::int64_t offset, std::span<std::byte> out) const;
+  void write_pattern(std::int64_t offset, std::uint64_t bytes);
+  /// use(offset, bytes) for each part of a gap that is filled and checked.
+  template <class Use>
+  void for_each_gap(const Use& use) const;
 
   Device* device_;
   std::string name_;
   Layout layout_;
-  Options options_;
+  std::uint64_t guard_bytes_;
+  std::uint64_t key_;
   std::uint64_t address_ = 0;
 };
 
