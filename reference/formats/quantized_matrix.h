@@ -1,8 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
-#include <string_view>
 #include <vector>
 
 #include "reference/numeric/scalar_type.h"
@@ -16,12 +14,15 @@ enum class ZeroPoints { sym, gptq_v1, gptq_v2, awq };
 
 /// What a checkpoint's own config states. Nothing here is ever inferred from tensors.
 struct QuantConfig {
-  int bits = 4;
+  int bits = 4;                   ///< 4 is the only width served
   std::int64_t group_size = 128;  ///< -1: one group, the whole of K
   bool symmetric = false;
   ZeroPoints zero_points = ZeroPoints::gptq_v2;  ///< `sym` exactly when symmetric
-  bool awq_layout = false;        ///< qweight in AWQ GEMM layout, else GPTQ
-  bool act_order = false;         ///< `g_idx` is meaningful
+  bool awq_layout = false;                       ///< qweight in AWQ GEMM layout, else GPTQ
+  /// What a writer leaves in the qzeros tensor that nobody reads when `symmetric`: the value 8 as
+  /// gptq_v1 (7 stored) or as gptq_v2 (8 stored). Under awq_layout it is 8 either way.
+  ZeroPoints symmetric_placeholder = ZeroPoints::gptq_v1;
+  bool act_order = false;  ///< `g_idx` is meaningful
   numeric::ScalarType scale_type = numeric::ScalarType::f16;
 };
 
@@ -30,14 +31,15 @@ struct QuantConfig {
 struct QuantizedMatrix {
   std::int64_t k = 0;
   std::int64_t n = 0;
-  std::int64_t group = 0;              ///< resolved: > 0, divides k (equals k for -1)
+  std::int64_t group = 0;  ///< resolved: > 0, divides k (equals k for -1)
   numeric::ScalarType scale_type = numeric::ScalarType::f16;
-  std::vector<std::uint8_t> q;         ///< [k][n], 0..15
-  std::vector<std::uint8_t> z;         ///< [k/group][n], 0..16: the value subtracted
-  std::vector<std::uint16_t> scales;   ///< [k/group][n], bits of scale_type
-  std::vector<std::int32_t> g_idx;     ///< [k]: group of each row
+  std::vector<std::uint8_t> q;        ///< [k][n], 0..15
+  std::vector<std::uint8_t> z;        ///< [k/group][n], 0..16: the value subtracted
+  std::vector<std::uint16_t> scales;  ///< [k/group][n], bits of scale_type
+  std::vector<std::int32_t> g_idx;    ///< [k]: group of each row
 
   std::int64_t groups() const { return group > 0 ? k / group : 0; }
+  friend bool operator==(const QuantizedMatrix&, const QuantizedMatrix&) = default;
 };
 
 /// The public tensors of one layer as they lie in a checkpoint, with the config that says how to
@@ -54,12 +56,19 @@ struct PackedLayer {
 };
 
 /// Writes the public layout of `matrix`. InputError for what the convention cannot hold, by name
-/// (z = 0 under gptq_v1; z = 16 elsewhere; n not a multiple of 8; a g_idx with awq).
+/// (z = 0 under gptq_v1; z = 16 elsewhere; z other than 8 when symmetric; k or n not a multiple of
+/// 8; act-order with awq; a g_idx that is not k / group without act-order). A GPTQ layer always
+/// carries g_idx, an AWQ layer never does.
 PackedLayer pack(const QuantizedMatrix& matrix, const QuantConfig& config);
 
 /// Reads it back. InputError naming the violated invariant (shapes, a g_idx entry out of range, a
-/// group without exactly `group` rows, …). With `symmetric` qzeros is never touched and z is 8.
+/// group without exactly `group` rows, …). With `symmetric` qzeros is never touched and z is 8;
+/// without `act_order` g_idx is never touched and the group of row k is k / group.
 QuantizedMatrix unpack(const PackedLayer& layer);
+
+/// The config's group size for a layer of k rows: group_size, or k for -1. InputError when it is
+/// neither positive nor -1, or does not divide k.
+std::int64_t resolve_group(std::int64_t group_size, std::int64_t k);
 
 /// f32 [k][n], exact (11 + 5 bits).
 std::vector<float> dequantize(const QuantizedMatrix& matrix);
