@@ -11,7 +11,8 @@ namespace bitgate::oracle {
 /// output.
 ///
 ///   chain: f32 accumulator, starts at +0. Its runs are added one after the other.
-///   run, WeightForm::integer:  part = +0; for each step part = step(part); acc = fma(scale, part, acc)
+///   run, WeightForm::integer:  part = +0; for each step part = step(part); acc = fma(scale, part,
+///   acc)
 ///        WeightForm::scaled:   for each step acc = step(acc), weights being rn_type(scale*(q-z))
 ///   step, Product::tensor_core: c + the 16 products of its positions by the tensor model
 ///         Product::fused:       one position, fma(weight, activation, c) in f32
@@ -21,7 +22,7 @@ enum class WeightForm { integer, scaled };
 enum class Product { tensor_core, fused };
 
 struct Run {
-  std::int32_t group = 0;              ///< scale row; every position of the run is of this group
+  std::int32_t group = 0;  ///< scale row; every position of the run is of this group
   /// Flattened steps: 16 positions a step for tensor_core (-1: a zero product, k padding; both
   /// operands are +0), 1 for fused.
   std::vector<std::int32_t> positions;
