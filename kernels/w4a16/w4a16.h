@@ -22,8 +22,8 @@ struct Shape {
   numeric::ScalarType type = numeric::ScalarType::f16;
   Zeros zeros = Zeros::sym;
   bool act_order = false;
-  std::int64_t lda = 0;    ///< elements between rows of A, ≥ k
-  std::int64_t ldc = 0;    ///< elements between rows of C, ≥ n
+  std::int64_t lda = 0;           ///< elements between rows of A, ≥ k
+  std::int64_t ldc = 0;           ///< elements between rows of C, ≥ n
   std::uint32_t base_offset = 0;  ///< bytes of A's and C's bases modulo 16
 };
 
@@ -41,8 +41,8 @@ struct Frame {
   numeric::ScalarType type = numeric::ScalarType::f16;
   std::vector<std::uint32_t> weights;
   std::vector<std::uint16_t> scales;
-  std::vector<std::uint8_t> zero_points;   ///< bytes; empty for sym
-  std::vector<std::int32_t> order;    ///< [k] gather of the activation; empty without act-order
+  std::vector<std::uint8_t> zero_points;  ///< bytes; empty for sym
+  std::vector<std::int32_t> order;        ///< [k] gather of the activation; empty without act-order
 };
 /// From the public tensors, by the config's convention alone. InputError when malformed.
 Frame repack(const formats::PackedLayer& layer);
@@ -73,7 +73,7 @@ struct Owner {
   Dim3 block{0, 0, 0};
   int warp = 0;
   int lane = 0;
-  int reg = 0;   ///< index into the thread's accumulators
+  int reg = 0;  ///< index into the thread's accumulators
 };
 Owner owner(const Kernel& kernel, const Shape& shape, std::int64_t row, std::int64_t col);
 
