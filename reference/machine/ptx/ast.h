@@ -44,7 +44,8 @@ struct Operand {
     sink        ///< _
   };
   Kind kind = Kind::reg;
-  bool negated = false;   ///< !%p1 (predicates) or -%r1 where the grammar has it
+  bool negated = false;   ///< !%p1, a predicate
+  bool minus = false;     ///< -%r1, of the video instructions
   std::string name;       ///< register, special register or symbol; base of an address
   std::string component;  ///< of a register: "x" of %v1.x, "b0" or "h1" of the video instructions
   bool base_is_register = false;  ///< address only
@@ -105,18 +106,19 @@ struct RegisterDeclaration {
 struct Label {
   std::string name;
 };
+/// `.pragma "nounroll";`, and performance directives that have no field of their own in Function.
+struct Directive {
+  std::string name;  ///< without the dot
+  std::string text;  ///< what follows it, as written
+};
 /// `$L: .branchtargets a, b;` or `.calltargets` or `.callprototype`, named by a label.
 struct Targets {
   std::string name;
   std::string directive;  ///< "branchtargets", "calltargets" or "callprototype"
   std::vector<std::string> targets;
-  std::vector<Variable> returns;     ///< of a prototype
-  std::vector<Variable> parameters;  ///< of a prototype
-};
-/// `.pragma "nounroll";`, and performance directives that have no field of their own in Function.
-struct Directive {
-  std::string name;  ///< without the dot
-  std::string text;  ///< what follows it, as written
+  std::vector<Variable> returns;      ///< of a prototype
+  std::vector<Variable> parameters;   ///< of a prototype
+  std::vector<Directive> directives;  ///< of a prototype: "noreturn"
 };
 
 struct Statement {
@@ -168,6 +170,7 @@ struct Module {
   std::vector<Variable> variables;  ///< module scope, in order
   std::vector<Function> functions;  ///< in order, prototypes included
   std::vector<Alias> aliases;
+  std::vector<Directive> directives;  ///< "pragma" at module scope
 };
 
 }  // namespace bitgate::machine::ptx

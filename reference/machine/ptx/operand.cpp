@@ -83,10 +83,10 @@ class OperandParser {
   // !%p1, -%r1.b0 or a constant expression that begins with the sign.
   Operand signed_operand(int depth) {
     const TokenStream before = tokens_;
-    tokens_.take();
+    const bool is_not = tokens_.take().is('!');
     if (tokens_.peek().kind == Token::Kind::identifier && tokens_.peek().text != "WARP_SZ") {
       Operand operand = named(depth);
-      operand.negated = true;
+      (is_not ? operand.negated : operand.minus) = true;
       return operand;
     }
     tokens_ = before;

@@ -140,7 +140,7 @@ class Parser {
       tokens_.expect_dotted("the name of a section");
       tokens_.take_braces();
     } else if (token.text == "pragma") {
-      directive();
+      module_.directives.push_back(directive());
       tokens_.expect(';');
     } else if (token.text == "alias") {
       tokens_.take();
@@ -374,7 +374,7 @@ class Parser {
       if (tokens_.peek().is('(')) targets.returns = parse_parameters(tokens_);
       tokens_.expect_identifier("'_'");
       if (tokens_.peek().is('(')) targets.parameters = parse_parameters(tokens_);
-      while (tokens_.peek().kind == Token::Kind::dotted) directive();
+      while (tokens_.peek().kind == Token::Kind::dotted) targets.directives.push_back(directive());
     } else {
       do {
         targets.targets.emplace_back(tokens_.expect_identifier("a label or a function"));
