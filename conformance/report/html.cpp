@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "conformance/report/terminal.h"
 #include "conformance/report/text.h"
 
 namespace bitgate::conformance {
@@ -112,8 +113,7 @@ std::string failure(const CaseResult& result) {
         bad.block[2], bad.warp, bad.lane, bad.reg);
   }
   for (const Diagnosis& diagnosis : result.diagnosis) {
-    html += fmt::format("<p>Diagnosis: <b>{}</b> explains {}.</p>\n",
-                        html_text(diagnosis.hypothesis), html_text(diagnosis.explains));
+    html += fmt::format("<p>Diagnosis: {}.</p>\n", html_text(describe(diagnosis)));
   }
   if (result.wrong_map) html += map_picture(*result.wrong_map);
   if (!result.replay.empty()) html += fmt::format("<pre>{}</pre>\n", html_text(result.replay));

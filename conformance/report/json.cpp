@@ -63,6 +63,7 @@ Json json_of(const CaseResult& result) {
       Json entry;
       entry["hypothesis"] = diagnosis.hypothesis;
       entry["explains"] = diagnosis.explains;
+      if (!diagnosis.variant.empty()) entry["variant"] = diagnosis.variant;
       json["diagnosis"].push_back(std::move(entry));
     }
   }

@@ -34,6 +34,7 @@ void RunSummary::add(CaseResult result, const std::string& suite) {
   counts.add(result.verdict);
   ++suites[suite];
   kernels[result.kernel].counts.add(result.verdict);
+  for (const auto& [rule, uses] : result.rules) rules[rule] += uses;
   cases.push_back(std::move(result));
 }
 

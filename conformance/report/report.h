@@ -41,7 +41,7 @@ struct RunSummary {
   std::vector<CaseResult> cases;   ///< every case, in the order of the run
   double seconds = 0;              ///< never in compared output
 
-  /// Appends the case and counts it under its verdict, suite and kernel.
+  /// Appends the case and counts it under its verdict, suite, kernel and rules.
   void add(CaseResult result, const std::string& suite);
 };
 

@@ -133,6 +133,12 @@ std::string terminal_summary(const RunSummary& summary, Colour colour) {
   return text;
 }
 
+std::string describe(const Diagnosis& diagnosis) {
+  return fmt::format("{}{} explains {}", diagnosis.hypothesis,
+                     diagnosis.variant.empty() ? "" : fmt::format(" ({})", diagnosis.variant),
+                     diagnosis.explains);
+}
+
 std::string terminal_case(const CaseResult& result, Colour colour) {
   std::string text =
       fmt::format("{} {} on {}\n", painted(name(result.verdict), paint_of(result.verdict), colour),
@@ -160,8 +166,7 @@ std::string terminal_case(const CaseResult& result, Colour colour) {
                     bad.warp, bad.lane, bad.reg));
   }
   for (const Diagnosis& diagnosis : result.diagnosis) {
-    text += labelled("diagnosis",
-                     fmt::format("{} explains {}", diagnosis.hypothesis, diagnosis.explains));
+    text += labelled("diagnosis", describe(diagnosis));
   }
   if (result.wrong_map) {
     const WrongMap& map = *result.wrong_map;

@@ -16,6 +16,9 @@ Colour colour_for(std::FILE* stream);
 /// One screen: counts, suites, kernels with coverage, classes, then what did not pass.
 std::string terminal_summary(const RunSummary& summary, Colour colour);
 
+/// "zero_point_off_by_one (+1) explains all"
+std::string describe(const Diagnosis& diagnosis);
+
 /// Everything known of one case, several lines, each with a newline: spec, kernel, verdict, checks,
 /// first wrong element, diagnosis, a map of the wrong elements and the command that replays it.
 std::string terminal_case(const CaseResult& result, Colour colour);
