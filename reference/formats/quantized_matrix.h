@@ -23,7 +23,9 @@ struct QuantConfig {
   /// gptq_v1 (7 stored) or as gptq_v2 (8 stored). Under awq_layout it is 8 either way.
   ZeroPoints symmetric_placeholder = ZeroPoints::gptq_v1;
   bool act_order = false;  ///< `g_idx` is meaningful
+  /// Of the `scales` tensor: a loaded layer has it from that tensor's dtype, as configs do not say.
   numeric::ScalarType scale_type = numeric::ScalarType::f16;
+  friend bool operator==(const QuantConfig&, const QuantConfig&) = default;
 };
 
 /// The logical content of a quantised layer in natural order, whatever layout it came from:

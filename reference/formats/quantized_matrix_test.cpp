@@ -4,9 +4,9 @@
 #include <rapidcheck.h>
 
 #include <algorithm>
-#include <functional>
 #include <string>
 
+#include "reference/formats/expect_rejected.h"
 #include "reference/formats/test_vectors.h"
 #include "reference/numeric/half.h"
 #include "reference/support/error.h"
@@ -57,15 +57,6 @@ QuantizedMatrix random_matrix(std::int64_t k, std::int64_t n, const QuantConfig&
     }
   }
   return m;
-}
-
-void expect_rejected(const std::string& words, const std::function<void()>& action) {
-  try {
-    action();
-    ADD_FAILURE() << "expected an InputError with: " << words;
-  } catch (const InputError& error) {
-    EXPECT_NE(std::string(error.what()).find(words), std::string::npos) << error.what();
-  }
 }
 
 /// A vector file: prefix of its packed tensors and what its config states.
@@ -323,14 +314,14 @@ TEST(QuantizedMatrix, RefusesAMalformedGIdx) {
   const PackedLayer good = pack(random_matrix(64, 8, config, 6), config);
   PackedLayer bad = good;
   bad.g_idx.assign(64, 0);
-  expect_rejected("gives group 0 64 rows", [&] { unpack(bad); });
+  expect_rejected<InputError>("gives group 0 64 rows", [&] { unpack(bad); });
   bad = good;
   bad.g_idx[5] = 4;
-  expect_rejected("g_idx[5] = 4 is out of range", [&] { unpack(bad); });
+  expect_rejected<InputError>("g_idx[5] = 4 is out of range", [&] { unpack(bad); });
   bad.g_idx[5] = -1;
-  expect_rejected("g_idx[5] = -1 is out of range", [&] { unpack(bad); });
+  expect_rejected<InputError>("g_idx[5] = -1 is out of range", [&] { unpack(bad); });
   bad.g_idx.pop_back();
-  expect_rejected("one group for each of the 64 rows, found 63", [&] { unpack(bad); });
+  expect_rejected<InputError>("one group for each of the 64 rows, found 63", [&] { unpack(bad); });
 }
 
 TEST(QuantizedMatrix, RefusesWhatAConventionCannotHold) {
@@ -340,7 +331,7 @@ TEST(QuantizedMatrix, RefusesWhatAConventionCannotHold) {
     return m;
   };
   const auto refuse = [&](ZeroPoints zeros, std::uint8_t z, const std::string& words) {
-    expect_rejected(words, [&] { pack(with_zero(zeros, z), config_of(zeros, 16)); });
+    expect_rejected<InputError>(words, [&] { pack(with_zero(zeros, z), config_of(zeros, 16)); });
   };
   refuse(ZeroPoints::gptq_v1, 0, "gptq_v1 has no code for a zero point of 0 (group 0, column 3)");
   refuse(ZeroPoints::gptq_v1, 17, "gptq_v1 has no code for a zero point of 17");
@@ -358,7 +349,7 @@ TEST(QuantizedMatrix, RefusesAMatrixThatIsNotWhatItSays) {
     QuantizedMatrix m = good;
     QuantConfig c = config;
     damage(m, c);
-    expect_rejected(words, [&] { pack(m, c); });
+    expect_rejected<InputError>(words, [&] { pack(m, c); });
   };
   refuse("q: expected 32 x 8", [](QuantizedMatrix& m, QuantConfig&) { m.q.pop_back(); });
   refuse("z: expected 2 x 8", [](QuantizedMatrix& m, QuantConfig&) { m.z.pop_back(); });
@@ -396,7 +387,7 @@ TEST(QuantizedMatrix, RefusesALayerOfOtherShapes) {
   const auto refuse = [&](const std::string& words, const auto& damage) {
     PackedLayer layer = good;
     damage(layer);
-    expect_rejected(words, [&] { unpack(layer); });
+    expect_rejected<InputError>(words, [&] { unpack(layer); });
   };
   refuse("qweight: expected 4 x 16", [](PackedLayer& l) { l.qweight.pop_back(); });
   refuse("qzeros: expected 2 x 2", [](PackedLayer& l) { l.qzeros.clear(); });

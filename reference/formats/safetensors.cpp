@@ -242,7 +242,7 @@ const Safetensors::Entry& Safetensors::entry(std::string_view name) const {
   const auto found = entries_.find(name);
   if (found == entries_.end()) {
     throw InputError(
-        fmt::format("{}: expected a tensor {}, found none of that name", where_, name));
+        fmt::format("{}: expected a tensor {}, found none of that name", where_, printable(name)));
   }
   return found->second;
 }
