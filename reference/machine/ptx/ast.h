@@ -81,7 +81,7 @@ struct Variable {
   std::vector<std::string> attributes;      ///< of `.attribute(…)`, as written
   std::vector<std::byte> initial;           ///< bytes of the initialiser; empty: none
   /// Initialisers that are addresses: `bytes` bytes at `at` hold the address of `symbol` + offset;
-  /// with a `mask` (one run of ones: mask(0xff00, symbol)), the masked bits, shifted down.
+  /// with a `mask` (one run of ones: 0xff00(symbol)), the masked bits, shifted down.
   struct Relocation {
     std::uint64_t at = 0;
     std::string symbol;

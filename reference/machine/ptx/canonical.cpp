@@ -1,7 +1,6 @@
 #include "reference/machine/ptx/canonical.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>

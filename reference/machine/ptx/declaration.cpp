@@ -166,7 +166,12 @@ class Initialiser {
       return;
     }
     const Token where = tokens_.peek();
-    const std::uint64_t bits = converted(where, parse_constant(tokens_));
+    const Immediate value = parse_constant(tokens_);
+    if (tokens_.peek().is('(')) {
+      masked_address(index, where, value);
+      return;
+    }
+    const std::uint64_t bits = converted(where, value);
     for (std::uint32_t i = 0; i < element_ && i < 8; ++i) {
       bytes[i] = static_cast<std::byte>(bits >> (8 * i));
     }
@@ -197,25 +202,24 @@ class Initialiser {
     return value.bits;
   }
 
-  // symbol, symbol+8, generic(symbol)+8, mask(0xff00, generic(symbol)+8)
+  // 0xff00(symbol): one byte of an address.
+  void masked_address(std::uint64_t index, const Token& where, const Immediate& mask) {
+    const std::uint64_t run = mask.bits == 0 ? 0 : mask.bits >> std::countr_zero(mask.bits);
+    if (mask.kind != Immediate::Kind::integer || run == 0 || (run & (run + 1)) != 0) {
+      tokens_.fail_at(where, "expected a mask that is one run of ones");
+    }
+    tokens_.expect('(');
+    address(index);
+    variable_.relocations.back().mask = mask.bits;
+    tokens_.expect(')');
+  }
+
+  // symbol, symbol+8, generic(symbol)+8
   void address(std::uint64_t index) {
     Variable::Relocation relocation;
     relocation.at = index * element_;
     relocation.bytes = element_;
-    std::string_view word = tokens_.take().text;
-    const bool masked = word == "mask" && tokens_.peek().is('(');
-    if (masked) {
-      tokens_.take();
-      const Token where = tokens_.peek();
-      const Immediate mask = parse_constant(tokens_);
-      const std::uint64_t run = mask.bits == 0 ? 0 : mask.bits >> std::countr_zero(mask.bits);
-      if (mask.kind != Immediate::Kind::integer || run == 0 || (run & (run + 1)) != 0) {
-        tokens_.fail_at(where, "expected a mask that is one run of ones");
-      }
-      relocation.mask = mask.bits;
-      tokens_.expect(',');
-      word = tokens_.expect_identifier("a symbol");
-    }
+    const std::string_view word = tokens_.expect_identifier("a symbol");
     if (word == "generic" && tokens_.accept('(')) {
       relocation.generic = true;
       relocation.symbol = tokens_.expect_identifier("a symbol");
@@ -225,7 +229,6 @@ class Initialiser {
       relocation.symbol = word;
     }
     relocation.offset += offset();
-    if (masked) tokens_.expect(')');
     variable_.relocations.push_back(std::move(relocation));
   }
 

@@ -401,6 +401,9 @@ class Parser {
     instruction.opcode = opcode.text;
     instruction.ptx_line = opcode.line;
     instruction.source = source_.line();
+    constexpr std::size_t kUsual = 4;
+    instruction.modifiers.reserve(kUsual);
+    instruction.operands.reserve(kUsual);
     while (tokens_.peek().kind == Token::Kind::dotted) {
       instruction.modifiers.emplace_back(tokens_.take().text);
     }

@@ -1,7 +1,6 @@
 #include "reference/machine/ptx/print.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -11,6 +10,20 @@
 namespace bitgate::machine::ptx {
 
 namespace {
+
+std::string as_text(const std::string& item) { return item; }
+std::string as_text(std::uint32_t item) { return std::to_string(item); }
+
+// By hand: g++ 12 warns about the insides of fmt::join at -O3.
+template <typename Item>
+std::string joined(const std::vector<Item>& items, std::string_view separator = ", ") {
+  std::string out;
+  for (const Item& item : items) {
+    if (&item != items.data()) out += separator;
+    out += as_text(item);
+  }
+  return out;
+}
 
 std::string same(std::string_view name) { return std::string(name); }
 
@@ -94,7 +107,7 @@ std::string relocation_text(const Variable::Relocation& relocation, const Rename
   std::string text = rename(relocation.symbol);
   if (relocation.generic) text = fmt::format("generic({})", text);
   append_offset(text, relocation.offset);
-  if (relocation.mask != 0) text = fmt::format("mask(0x{:x}, {})", relocation.mask, text);
+  if (relocation.mask != 0) text = fmt::format("0x{:X}({})", relocation.mask, text);
   return text;
 }
 
@@ -120,14 +133,14 @@ std::string initial_text(const Variable& variable, const Rename& rename) {
     elements[relocation.at / bytes] = relocation_text(relocation, rename);
   }
   const bool is_array = !variable.dimensions.empty() || variable.vector_width > 1;
-  return is_array ? fmt::format(" = {{{}}}", fmt::join(elements, ", ")) : " = " + elements.at(0);
+  return is_array ? fmt::format(" = {{{}}}", joined(elements)) : " = " + elements.at(0);
 }
 
 std::string parameters_text(const std::vector<Variable>& parameters, const Rename& rename) {
   std::vector<std::string> list;
   list.reserve(parameters.size());
   for (const Variable& parameter : parameters) list.push_back(to_text(parameter, rename));
-  return fmt::format("({})", fmt::join(list, ", "));
+  return fmt::format("({})", joined(list));
 }
 
 }  // namespace
@@ -156,7 +169,7 @@ std::string to_text(const Variable& variable, const Rename& rename) {
   if (variable.is_common) out += ".common ";
   out += fmt::format(".{}", space_name(variable.space));
   if (!variable.attributes.empty()) {
-    out += fmt::format(" .attribute(.{})", fmt::join(variable.attributes, ", ."));
+    out += fmt::format(" .attribute(.{})", joined(variable.attributes, ", ."));
   }
   // One dimension takes a flat list of values, whatever the shape.
   const bool flat =
@@ -204,7 +217,7 @@ std::string to_text(const Targets& targets, const Rename& rename) {
   std::vector<std::string> names;
   names.reserve(targets.targets.size());
   for (const std::string& target : targets.targets) names.push_back(rename(target));
-  return out + fmt::format("{}", fmt::join(names, ", "));
+  return out + joined(names);
 }
 
 std::string to_text(const Directive& directive) {
@@ -215,7 +228,7 @@ std::string to_text(const Directive& directive) {
 std::string signature_text(const Function& function, const Rename& rename) {
   std::string out = function.is_entry ? ".entry" : ".func";
   if (!function.attributes.empty()) {
-    out += fmt::format(" .attribute(.{})", fmt::join(function.attributes, ", ."));
+    out += fmt::format(" .attribute(.{})", joined(function.attributes, ", ."));
   }
   if (!function.returns.empty()) out += ' ' + parameters_text(function.returns, rename);
   out += ' ' + rename(function.name);
@@ -224,8 +237,8 @@ std::string signature_text(const Function& function, const Rename& rename) {
 
 std::string directives_text(const Function& function) {
   std::string out;
-  if (function.maxntid) out += fmt::format(".maxntid {}\n", fmt::join(*function.maxntid, ", "));
-  if (function.reqntid) out += fmt::format(".reqntid {}\n", fmt::join(*function.reqntid, ", "));
+  if (function.maxntid) out += fmt::format(".maxntid {}\n", joined(*function.maxntid));
+  if (function.reqntid) out += fmt::format(".reqntid {}\n", joined(*function.reqntid));
   if (function.minnctapersm) out += fmt::format(".minnctapersm {}\n", *function.minnctapersm);
   if (function.maxnreg) out += fmt::format(".maxnreg {}\n", *function.maxnreg);
   if (function.noreturn) out += ".noreturn\n";

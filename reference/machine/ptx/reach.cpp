@@ -1,7 +1,6 @@
 #include "reference/machine/ptx/reach.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <set>
 #include <variant>
@@ -48,12 +47,14 @@ class Walk {
     const ModuleNames::Meaning start = names_.find(entry);
     if (start.kind != ModuleNames::Meaning::Kind::function ||
         !module_.functions[start.index].is_entry) {
-      std::vector<std::string_view> entries;
+      std::string entries;
       for (const Function& function : module_.functions) {
-        if (function.is_entry) entries.push_back(function.name);
+        if (!function.is_entry) continue;
+        if (!entries.empty()) entries += ", ";
+        entries += function.name;
       }
       throw InputError(fmt::format("expected an entry of the module ({}), found '{}'",
-                                   fmt::join(entries, ", "), entry));
+                                   entries.empty() ? "it has none" : entries, entry));
     }
     add(entry);
     // The lists grow while they are walked.
