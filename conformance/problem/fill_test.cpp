@@ -8,8 +8,9 @@
 #include <set>
 #include <tuple>
 
-#include "conformance/check/exact.h"
+#include "conformance/check/exact_reference.h"
 #include "conformance/problem/fill_exact.h"
+#include "conformance/problem/perturbation.h"
 #include "reference/numeric/half.h"
 #include "reference/support/sha256.h"
 
@@ -132,43 +133,6 @@ TEST(FillExact, NeighbouringGroupsNeverShareAScale) {
   const formats::QuantizedMatrix& w = problem.matrix;
   for (std::size_t i = 0; i + 64 < w.scales.size(); ++i) EXPECT_NE(w.scales[i], w.scales[i + 64]);
 }
-
-/// What a defect does to the operands. Each returns false where it does not apply.
-struct Perturbation {
-  const char* name;
-  void (*apply)(formats::QuantizedMatrix& w, std::vector<std::uint16_t>& a, std::int64_t step);
-};
-
-void lose_step(formats::QuantizedMatrix& w, std::vector<std::uint16_t>& a, std::int64_t step) {
-  const std::vector<std::int32_t> order = formats::sort_by_group(w);
-  for (std::size_t row = 0; row < a.size(); row += static_cast<std::size_t>(w.k)) {
-    for (std::int64_t p = 16 * step; p < 16 * step + 16; ++p) {
-      a[row + static_cast<std::size_t>(order[static_cast<std::size_t>(p)])] = 0;
-    }
-  }
-}
-
-void move_zero_points(formats::QuantizedMatrix& w, std::vector<std::uint16_t>&, std::int64_t step) {
-  const std::int64_t g = 16 * step / w.group;
-  for (std::int64_t n = 0; n < w.n; ++n) {
-    std::uint8_t& z = w.z[static_cast<std::size_t>(g * w.n + n)];
-    z = static_cast<std::uint8_t>(z == 0 ? 1 : z - 1);
-  }
-}
-
-void take_neighbours_scales(formats::QuantizedMatrix& w, std::vector<std::uint16_t>&,
-                            std::int64_t step) {
-  const std::int64_t g = 16 * step / w.group;
-  const std::int64_t from = g + 1 < w.groups() ? g + 1 : g - 1;
-  for (std::int64_t n = 0; n < w.n; ++n) {
-    w.scales[static_cast<std::size_t>(g * w.n + n)] =
-        w.scales[static_cast<std::size_t>(from * w.n + n)];
-  }
-}
-
-constexpr Perturbation kPerturbations[] = {{"lost k16 step", lose_step},
-                                           {"zero point off by one", move_zero_points},
-                                           {"neighbour's scale", take_neighbours_scales}};
 
 /// Column tiles in which no output changed.
 std::vector<std::int64_t> blind_tiles(const std::vector<std::uint16_t>& before,

@@ -119,8 +119,10 @@ Problem materialise(const Spec& spec) {
         exact_coverage(problem.matrix, spec.zero == ZeroKey::sym, spec.m, problem.activations);
   }
 
-  problem.layer = formats::pack(problem.matrix, config_of(spec));
-  fill_unread_with_junk(problem.layer, spec.seed);
+  if (spec.fill != Fill::checkpoint) {
+    problem.layer = formats::pack(problem.matrix, config_of(spec));
+    fill_unread_with_junk(problem.layer, spec.seed);
+  }
   return problem;
 }
 
