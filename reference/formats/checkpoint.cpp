@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 #include <span>
+#include <system_error>
 #include <utility>
 
 #include "reference/formats/printable.h"
@@ -84,7 +85,8 @@ fs::path config_beside(const fs::path& out) { return out.parent_path() / "config
 }  // namespace
 
 Checkpoint Checkpoint::open(const fs::path& folder) {
-  if (!fs::is_directory(folder)) {
+  std::error_code ignored;
+  if (!fs::is_directory(folder, ignored)) {
     throw InputError(fmt::format("{}: expected a checkpoint folder", folder.string()));
   }
   Checkpoint result;
@@ -94,13 +96,16 @@ Checkpoint Checkpoint::open(const fs::path& folder) {
   const fs::path index = folder / "model.safetensors.index.json";
   std::map<std::string, std::string> weight_map;
   std::set<fs::path> paths;
-  if (fs::exists(index)) {
+  if (fs::exists(index, ignored)) {
     weight_map = read_weight_map(index);
     for (const auto& [tensor, file] : weight_map) paths.insert(folder / file);
   } else {
-    for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
-      if (entry.path().extension() == ".safetensors") paths.insert(entry.path());
+    std::error_code error;
+    for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+         entry.increment(error)) {
+      if (entry->path().extension() == ".safetensors") paths.insert(entry->path());
     }
+    if (error) throw InputError(fmt::format("{}: {}", folder.string(), error.message()));
   }
   for (const fs::path& path : paths) result.add_file(path);
   for (const auto& [tensor, file] : weight_map) {
@@ -192,14 +197,15 @@ PackedLayer Checkpoint::load(std::string_view layer) const {
 
 void require_checkpoint_writable(const fs::path& out, const json& config) {
   const fs::path folder = out.has_parent_path() ? out.parent_path() : fs::path(".");
-  if (!fs::is_directory(folder)) {
+  std::error_code ignored;
+  if (!fs::is_directory(folder, ignored)) {
     throw InputError(fmt::format("{}: its folder does not exist", out.string()));
   }
-  if (fs::is_directory(out)) {
+  if (fs::is_directory(out, ignored)) {
     throw InputError(fmt::format("{}: expected a file to write, found a folder", out.string()));
   }
   const fs::path path = config_beside(out);
-  if (fs::exists(path) &&
+  if (fs::exists(path, ignored) &&
       parse_strict_json(read_text_file(path), path.string(), kConfigDepth) != config) {
     throw InputError(
         fmt::format("{} exists and says something else: write to another folder", path.string()));
@@ -230,7 +236,8 @@ void write_checkpoint(const fs::path& out, const std::map<std::string, PackedLay
   for (const std::string& name : weights.order()) weights.append(name, tensors.at(name).bytes);
   weights.close();
   const fs::path config_path = config_beside(out);
-  if (!fs::exists(config_path)) {
+  std::error_code ignored;
+  if (!fs::exists(config_path, ignored)) {
     StagedFile config_file(config_path);
     config_file.write(config.dump(2) + "\n");
     config_file.commit();

@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <cctype>
 #include <initializer_list>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <utility>
 
 #include "reference/formats/printable.h"
@@ -165,7 +167,8 @@ QuantConfig read_quant_config(const std::filesystem::path& folder) {
   std::optional<std::pair<std::string, QuantConfig>> found;
   const auto consider = [&](const char* name, ConfigFile kind) {
     const std::filesystem::path path = folder / name;
-    if (!std::filesystem::exists(path)) return;
+    std::error_code ignored;
+    if (!std::filesystem::exists(path, ignored)) return;
     const std::string where = path.string();
     json text = parse_strict_json(read_text_file(path), where, kConfigDepth);
     if (kind == ConfigFile::config_json) {
