@@ -1,9 +1,12 @@
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 #include "kernels/device/arguments.h"
 #include "kernels/device/bench.h"
 #include "kernels/device/cuda_driver.h"
 #include "kernels/device/device.h"
+#include "kernels/device/guarded_buffer.h"
 #include "reference/support/error.h"
 
 namespace bitgate::kernels {
@@ -17,6 +20,154 @@ TEST(CudaDevice, IsThereOrSaysWhyNot) {
   } else {
     EXPECT_EQ(device->properties().kind, "cuda");
     EXPECT_GT(device->properties().multiprocessors, 0);
+  }
+}
+
+// Thread i stores its number into c[i + first].
+constexpr std::string_view kStore = R"(
+.version 8.0
+.target sm_80
+.address_size 64
+
+.visible .entry store(.param .u64 c, .param .u32 first)
+{
+	.reg .b32 %r<4>;
+	.reg .b64 %rd<4>;
+	ld.param.u64 	%rd1, [c];
+	ld.param.u32 	%r1, [first];
+	mov.u32 	%r2, %tid.x;
+	add.s32 	%r3, %r1, %r2;
+	mul.wide.s32 	%rd2, %r3, 4;
+	add.s64 	%rd3, %rd1, %rd2;
+	st.global.u32 	[%rd3], %r2;
+	ret;
+}
+
+// Runs for half a second: past any time limit here, and not for ever.
+.visible .entry linger()
+{
+	.reg .pred %p<2>;
+	.reg .b64 %rd<4>;
+	mov.u64 	%rd1, %globaltimer;
+	add.s64 	%rd2, %rd1, 500000000;
+$again:
+	mov.u64 	%rd3, %globaltimer;
+	setp.lt.u64 	%p1, %rd3, %rd2;
+	@%p1 bra 	$again;
+	ret;
+}
+)";
+
+template <class T>
+std::vector<std::byte> bytes_of(T value) {
+  std::vector<std::byte> bytes(sizeof value);
+  std::memcpy(bytes.data(), &value, sizeof value);
+  return bytes;
+}
+
+/// Runs where there is a GPU; elsewhere it is skipped with the reason.
+class OnGpu : public testing::Test {
+ protected:
+  using Status = LaunchOutcome::Status;
+
+  void SetUp() override {
+    std::string reason;
+    device_ = make_cuda_device(reason);
+    if (device_ == nullptr) GTEST_SKIP() << reason;
+  }
+
+  LaunchOutcome store(std::uint64_t c, std::int32_t first) {
+    return device_->launch(code_,
+                           {.entry = "store",
+                            .grid = {1, 1, 1},
+                            .block = {32, 1, 1},
+                            .dynamic_shared_bytes = 0,
+                            .arguments = {bytes_of(c), bytes_of(first)}},
+                           {});
+  }
+
+  std::unique_ptr<Device> device_;
+  Code code_{.name = "store.ptx", .ptx = kStore, .cubin_sm80 = {}, .cubin_sm90 = {}};
+};
+
+TEST_F(OnGpu, RunsAKernelAndFindsWhatItDamaged) {
+  GuardedBuffer c(*device_, "c", {.rows = 1, .row_bytes = 128}, {.offset = 4});
+  EXPECT_EQ(c.address() % 256, 4U);
+  LaunchOutcome outcome = store(c.address(), 0);
+  ASSERT_EQ(outcome.status, Status::completed) << outcome.message;
+  EXPECT_FALSE(device_->compiled_by(code_).empty());
+  EXPECT_EQ(c.unwritten(c.download(), 4).count, 0U);
+  EXPECT_FALSE(c.check_guards().any());
+
+  ASSERT_EQ(store(c.address(), 1).status, Status::completed);
+  EXPECT_EQ(c.check_guards().first_offset, 128);
+  ASSERT_EQ(store(c.address(), -1).status, Status::completed);
+  EXPECT_EQ(c.check_guards().first_offset, -4);
+}
+
+TEST_F(OnGpu, RefusesLaunchesThatDoNotFit) {
+  GuardedBuffer c(*device_, "c", {.rows = 1, .row_bytes = 128}, {});
+  Launch launch{.entry = "store",
+                .grid = {1, 1, 1},
+                .block = {32, 1, 1},
+                .dynamic_shared_bytes = 0,
+                .arguments = {bytes_of(c.address())}};
+  EXPECT_EQ(device_->launch(code_, launch, {}).status, Status::refused);
+  launch.arguments.push_back(bytes_of(std::int32_t{0}));
+  launch.block = {2048, 1, 1};
+  EXPECT_EQ(device_->launch(code_, launch, {}).status, Status::refused);
+  launch.block = {32, 1, 1};
+  launch.dynamic_shared_bytes = 1U << 30U;
+  EXPECT_EQ(device_->launch(code_, launch, {}).status, Status::refused);
+  launch.dynamic_shared_bytes = 64 * 1024;
+  EXPECT_EQ(device_->launch(code_, launch, {}).status, Status::completed);
+  launch.entry = "stored";
+  EXPECT_EQ(device_->launch(code_, launch, {}).status, Status::refused);
+  const Code no_ptx{.name = "no.ptx", .ptx = "no PTX", .cubin_sm80 = {}, .cubin_sm90 = {}};
+  EXPECT_EQ(device_->launch(no_ptx, launch, {}).status, Status::refused);
+}
+
+TEST_F(OnGpu, RunsOnAfterAFault) {
+  {
+    GuardedBuffer gone(*device_, "gone", {.rows = 1, .row_bytes = 128}, {});
+    const LaunchOutcome outcome = store(8, 0);
+    EXPECT_EQ(outcome.status, Status::fault);
+    EXPECT_NE(outcome.message.find("CUDA_ERROR_ILLEGAL_ADDRESS"), std::string::npos)
+        << outcome.message;
+  }
+  GuardedBuffer c(*device_, "c", {.rows = 1, .row_bytes = 128}, {});
+  const LaunchOutcome outcome = store(c.address(), 0);
+  ASSERT_EQ(outcome.status, Status::completed) << outcome.message;
+  EXPECT_EQ(c.unwritten(c.download(), 4).count, 0U);
+}
+
+TEST_F(OnGpu, IsLostAfterItsTimeLimit) {
+  const Launch linger{
+      .entry = "linger", .grid = {}, .block = {}, .dynamic_shared_bytes = 0, .arguments = {}};
+  LaunchOptions options;
+  options.time_limit = std::chrono::milliseconds(20);
+  EXPECT_EQ(device_->launch(code_, linger, options).status, Status::timeout);
+  EXPECT_EQ(device_->launch(code_, linger, options).status, Status::lost);
+  EXPECT_THROW(device_->allocate(16, "x"), DeviceLost);
+}
+
+TEST_F(OnGpu, TimesLaunches) {
+  GuardedBuffer c(*device_, "c", {.rows = 1, .row_bytes = 128}, {});
+  const BenchArm arm{
+      .name = "store",
+      .code = &code_,
+      .rotations = {{.entry = "store",
+                     .grid = {1, 1, 1},
+                     .block = {32, 1, 1},
+                     .dynamic_shared_bytes = 0,
+                     .arguments = {bytes_of(c.address()), bytes_of(std::int32_t{0})}}}};
+  const auto results = bench(*device_, {arm, arm}, {.repetitions = 3});
+  ASSERT_EQ(results.size(), 2U);
+  for (const BenchResult& result : results) {
+    EXPECT_GE(result.calls, 50);
+    EXPECT_GT(result.min_us, 0);
+    EXPECT_LE(result.min_us, result.median_us);
+    EXPECT_LE(result.median_us, result.max_us);
   }
 }
 
