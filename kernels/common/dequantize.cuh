@@ -44,6 +44,14 @@ struct ZeroPoints<BF16> {
         second(pair_of_byte(bytes, 2 * tile + 1, 0xc3U)) {}
 };
 
+/// (word & mask) | bits, as the one instruction it is.
+__device__ __forceinline__ std::uint32_t insert(std::uint32_t word, std::uint32_t mask,
+                                                std::uint32_t bits) {
+  std::uint32_t d;
+  asm("lop3.b32 %0, %1, %2, %3, 0xea;" : "=r"(d) : "r"(word), "r"(mask), "r"(bits));
+  return d;
+}
+
 template <class T>
 __device__ __forceinline__ Fragment16x16 centred(std::uint32_t word, const ZeroPoints<T>& zeros);
 
@@ -52,37 +60,41 @@ __device__ __forceinline__ Fragment16x16 centred<F16>(std::uint32_t word,
                                                       const ZeroPoints<F16>& zeros) {
   // The odd nibbles stay in place, as 1024 + 16 q; the fma's 1/16 puts them right.
   const std::uint32_t upper = word >> 8;
-  return {{F16::add((word & 0x000f000fU) | 0x64006400U, zeros.first),
-           F16::fma((word & 0x00f000f0U) | 0x64006400U, 0x2c002c00U, zeros.second),
-           F16::add((upper & 0x000f000fU) | 0x64006400U, zeros.first),
-           F16::fma((upper & 0x00f000f0U) | 0x64006400U, 0x2c002c00U, zeros.second)}};
+  return {{F16::add(insert(word, 0x000f000fU, 0x64006400U), zeros.first),
+           F16::fma(insert(word, 0x00f000f0U, 0x64006400U), 0x2c002c00U, zeros.second),
+           F16::add(insert(upper, 0x000f000fU, 0x64006400U), zeros.first),
+           F16::fma(insert(upper, 0x00f000f0U, 0x64006400U), 0x2c002c00U, zeros.second)}};
 }
 
 template <>
 __device__ __forceinline__ Fragment16x16 centred<BF16>(std::uint32_t word,
                                                        const ZeroPoints<BF16>& zeros) {
   constexpr std::uint32_t one = 0x3f803f80U;
-  return {{BF16::fma((word & 0x000f000fU) | 0x43004300U, one, zeros.first),
-           BF16::fma(((word >> 4) & 0x000f000fU) | 0x43004300U, one, zeros.second),
-           BF16::fma(((word >> 8) & 0x000f000fU) | 0x43004300U, one, zeros.first),
-           BF16::fma(((word >> 12) & 0x000f000fU) | 0x43004300U, one, zeros.second)}};
+  return {{BF16::fma(insert(word, 0x000f000fU, 0x43004300U), one, zeros.first),
+           BF16::fma(insert(word >> 4, 0x000f000fU, 0x43004300U), one, zeros.second),
+           BF16::fma(insert(word >> 8, 0x000f000fU, 0x43004300U), one, zeros.first),
+           BF16::fma(insert(word >> 12, 0x000f000fU, 0x43004300U), one, zeros.second)}};
 }
 
-/// A lane's four scales of 32 columns, as they lie in the frame: tile 0 rows g, g+8, tile 1
-/// likewise.
+/// The scales of a lane's fragment, rows g and g+8, each in both halves.
 struct ScalePairs {
-  std::uint32_t tile[2];
+  std::uint32_t first;
+  std::uint32_t second;
+
+  /// From the two as they lie in the frame: g in the low half, g+8 in the high one.
+  __device__ __forceinline__ explicit ScalePairs(std::uint32_t scales)
+      : first(__byte_perm(scales, 0U, 0x1010U)), second(__byte_perm(scales, 0U, 0x3232U)) {}
 };
 
 /// Rounds scale · (q - z) to the element type, once. The addend -0 keeps a product's signed zero.
 template <class T>
 __device__ __forceinline__ Fragment16x16 scaled(const Fragment16x16& weights,
-                                                std::uint32_t scales) {
-  const std::uint32_t first = __byte_perm(scales, 0U, 0x1010U);
-  const std::uint32_t second = __byte_perm(scales, 0U, 0x3232U);
+                                                const ScalePairs& scales) {
   constexpr std::uint32_t minus_zero = 0x80008000U;
-  return {{T::fma(weights.r[0], first, minus_zero), T::fma(weights.r[1], second, minus_zero),
-           T::fma(weights.r[2], first, minus_zero), T::fma(weights.r[3], second, minus_zero)}};
+  return {{T::fma(weights.r[0], scales.first, minus_zero),
+           T::fma(weights.r[1], scales.second, minus_zero),
+           T::fma(weights.r[2], scales.first, minus_zero),
+           T::fma(weights.r[3], scales.second, minus_zero)}};
 }
 
 }  // namespace bitgate::kernels::device

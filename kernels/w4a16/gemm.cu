@@ -14,114 +14,133 @@
 namespace bitgate::kernels::w4a16 {
 
 using device::Fragment16x16;
-using device::ScalePairs;
 using device::Sums16x8;
 using device::ZeroPoints;
 
-/// The ring of one k-group of warps: who copies what into a stage.
-template <bool integer_zeros, int tile_m, int warps_n>
-struct GemmRing {
-  static constexpr StageLayout kLayout{tile_m, warps_n};
-  static constexpr std::uint32_t kThreads = warps_n * 32;
-  static constexpr std::uint32_t kRowStep = kThreads / 8;
+/// The ring of one k-group of warps: what each thread copies into a stage, and from where. Blocks
+/// past the end of the range, and rows past M, are zeros.
+template <bool integer_zeros, int tile_m, int stage_blocks, int warps_n>
+class GemmRing {
+ public:
+  static constexpr StageLayout kLayout{stage_blocks, tile_m, warps_n};
 
-  const Arguments& args;
-  unsigned char* shared;
-  std::uint32_t begin;  ///< first block of the k-group's range
-  std::uint32_t end;
-  std::uint32_t first_row;
-  std::uint32_t rows;  ///< of the tile that exist, ≤ tile_m
-  std::uint32_t warp_n;
-  std::uint32_t lane;
-  std::uint32_t unit;
-  bool unit_exists;
+  __device__ __forceinline__ GemmRing(const Arguments& arguments, std::uint32_t ring_memory,
+                                      std::uint32_t range_begin, std::uint32_t range_end,
+                                      std::uint32_t first_row, std::uint32_t row_count,
+                                      std::uint32_t first_unit, std::uint32_t thread)
+      : args(arguments),
+        shared(ring_memory),
+        begin(range_begin),
+        end(range_end),
+        rows(row_count),
+        unit(first_unit + thread / 32),
+        unit_exists(unit < args.units()),
+        lane(thread % 32),
+        row0(thread / kRowPieces),
+        piece(thread % kRowPieces),
+        a_source(args.a_row(first_row + row0) + begin * kBlockK + piece * 8),
+        row_step(static_cast<std::int64_t>(kRowStep) * args.lda),
+        a_place((piece / 4 * tile_m + row0) * 64 + piece % 4 * 16),
+        weight_source(args.unit_weights(unit) + static_cast<std::uint64_t>(begin) * kUnitBytes +
+                      lane * 16),
+        weight_place(kLayout.weights() + thread / 32 * stage_blocks * kUnitBytes + lane * 16),
+        scale_source(args.unit_scales(unit) + lane % 4 * 16),
+        scale_place(kLayout.scales() + thread / 32 * stage_blocks * kUnitScaleBytes + lane * 16),
+        zero_source(args.unit_zero_points(unit) + lane % 2 * 16),
+        zero_place(kLayout.zero_points() + thread / 32 * stage_blocks * kUnitZeroBytes +
+                   lane * 16) {}
 
-  /// The rows past M multiply as zeros; no copy ever touches them again.
+  /// No copy ever touches a missing row again.
   __device__ __forceinline__ void clear_missing_rows(int stages) const {
-    const std::uint32_t thread = warp_n * 32 + lane;
-    for (int stage = 0; stage < stages; ++stage) {
-      for (std::uint32_t i = thread; i < kStageBlocks * (tile_m - rows) * 4; i += kThreads) {
-        const std::uint32_t block = i / ((tile_m - rows) * 4);
-        const std::uint32_t within = i % ((tile_m - rows) * 4);
-        *reinterpret_cast<uint4*>(shared + stage * kLayout.bytes() + (block * tile_m + rows) * 64 +
-                                  within * 16) = uint4{};
+    for (std::uint32_t row = rows + row0; row < tile_m; row += kRowStep) {
+      for (int stage = 0; stage < stages; ++stage) {
+        device::store_shared_16(shared + stage * kLayout.bytes() + a_place + (row - row0) * 64,
+                                uint4{});
       }
     }
   }
 
-  /// Stage `index` of the range into `slot`.
-  __device__ __forceinline__ void copy(std::uint32_t index, std::uint32_t slot) const {
-    unsigned char* stage = shared + slot * kLayout.bytes();
-    const std::uint32_t first = begin + index * kStageBlocks;
-    copy_activation(stage + kLayout.activation(), first);
+  /// The next stage of the range into `slot`.
+  __device__ __forceinline__ void copy_next(std::uint32_t slot) {
+    const std::uint32_t stage = shared + slot * kLayout.bytes();
+    copy_activation(stage);
     if (unit_exists) {
-      copy_weights(stage + kLayout.weights() + warp_n * kStageBlocks * kUnitBytes, first);
-      copy_scales(stage, first);
+#pragma unroll
+      for (std::uint32_t b = 0; b < stage_blocks; ++b) {
+        device::copy_async_16(stage + weight_place + b * kUnitBytes, weight_source + b * kUnitBytes,
+                              begin + b < end);
+      }
+      copy_scales(stage);
     }
+    begin += stage_blocks;
+    a_source += stage_blocks * kBlockK;
+    weight_source += stage_blocks * kUnitBytes;
   }
 
  private:
-  __device__ __forceinline__ void copy_activation(unsigned char* stage, std::uint32_t first) const {
-    const std::uint32_t thread = warp_n * 32 + lane;
-    const std::uint32_t row0 = thread / 8;
-    const std::uint32_t block_in_stage = thread / 4 % 2;
-    const std::uint32_t piece = thread % 4;
-    const std::uint32_t block = first + block_in_stage;
-    if (block >= end) {
-      return;
-    }
-    const std::uint32_t position = block * kBlockK + piece * 8;
-    unsigned char* place = stage + block_in_stage * tile_m * 64 + piece * 16;
+  static constexpr std::uint32_t kThreads = warps_n * 32;
+  static constexpr std::uint32_t kRowPieces = stage_blocks * 4;
+  static constexpr std::uint32_t kRowStep = kThreads / kRowPieces;
+  static_assert(kThreads % kRowPieces == 0 && stage_blocks <= 4);
+
+  __device__ __forceinline__ void copy_activation(std::uint32_t stage) const {
+    const bool exists = begin + piece / 4 < end;
     if (args.path == ActivationPath::vectors) {
 #pragma unroll
       for (std::uint32_t i = 0; i * kRowStep < tile_m; ++i) {
-        const std::uint32_t row = row0 + i * kRowStep;
-        if (row < rows) {
-          device::copy_async_16(place + row * 64, args.a_row(first_row + row) + position);
+        if (row0 + i * kRowStep < rows) {
+          device::copy_async_16(stage + a_place + i * kRowStep * 64, a_source + i * row_step,
+                                exists);
         }
       }
     } else {
 #pragma unroll 1
-      for (std::uint32_t row = row0; row < rows; row += kRowStep) {
-        *reinterpret_cast<uint4*>(place + row * 64) =
-            load_activation(args, args.a_row(first_row + row), position);
+      for (std::uint32_t i = 0; row0 + i * kRowStep < rows; ++i) {
+        const std::uint32_t position = begin * kBlockK + piece * 8;
+        device::store_shared_16(
+            stage + a_place + i * kRowStep * 64,
+            exists ? load_activation(args, a_source + i * row_step - position, position) : uint4{});
       }
     }
   }
 
-  __device__ __forceinline__ void copy_weights(unsigned char* stage, std::uint32_t first) const {
-    const unsigned char* source =
-        args.unit_weights(unit) + static_cast<std::uint64_t>(first) * kUnitBytes + lane * 16;
-#pragma unroll
-    for (std::uint32_t b = 0; b < kStageBlocks; ++b) {
-      if (first + b < end) {
-        device::copy_async_16(stage + b * kUnitBytes + lane * 16, source + b * kUnitBytes);
-      }
-    }
-  }
-
-  /// Lanes 0..7 bring the scales of blocks that end a run, lanes 8..11 the zero points of every
-  /// block.
-  __device__ __forceinline__ void copy_scales(unsigned char* stage, std::uint32_t first) const {
-    if (lane < 8) {
-      const std::uint32_t block = first + lane / 4;
+  /// Four lanes bring the scales of each block that ends a run, two the zero points of each block.
+  __device__ __forceinline__ void copy_scales(std::uint32_t stage) const {
+    if (lane < stage_blocks * 4) {
+      const std::uint32_t block = begin + lane / 4;
       if (block < end && (args.ends_group(block) || block + 1 == end)) {
         device::copy_async_16(
-            stage + kLayout.scales() + warp_n * kStageBlocks * kUnitScaleBytes + lane * 16,
-            args.unit_scales(unit) + (block >> args.group_shift) * std::uint64_t{kUnitScaleBytes} +
-                lane % 4 * 16);
-      }
-    } else if (integer_zeros && lane < 12) {
-      const std::uint32_t block = first + (lane - 8) / 2;
-      if (block < end) {
-        device::copy_async_16(stage + kLayout.zero_points() +
-                                  warp_n * kStageBlocks * kUnitZeroBytes + (lane - 8) * 16,
-                              args.unit_zero_points(unit) +
-                                  (block >> args.group_shift) * std::uint64_t{kUnitZeroBytes} +
-                                  lane % 2 * 16);
+            stage + scale_place,
+            scale_source + (block >> args.group_shift) * std::uint64_t{kUnitScaleBytes}, true);
       }
     }
+    if (integer_zeros && lane < stage_blocks * 2) {
+      const std::uint32_t block = begin + lane / 2;
+      device::copy_async_16(
+          stage + zero_place,
+          zero_source + (block >> args.group_shift) * std::uint64_t{kUnitZeroBytes}, block < end);
+    }
   }
+
+  const Arguments& args;
+  std::uint32_t shared;
+  std::uint32_t begin;  ///< first block of the next stage
+  std::uint32_t end;    ///< of the k-group's range
+  std::uint32_t rows;   ///< of the tile that exist, ≤ tile_m
+  std::uint32_t unit;
+  bool unit_exists;
+  std::uint32_t lane;
+  std::uint32_t row0;   ///< this thread copies every kRowStep-th row from here
+  std::uint32_t piece;  ///< and this 16-byte piece of it
+  const std::uint16_t* a_source;
+  std::int64_t row_step;
+  std::uint32_t a_place;
+  const unsigned char* weight_source;
+  std::uint32_t weight_place;
+  const unsigned char* scale_source;
+  std::uint32_t scale_place;
+  const unsigned char* zero_source;
+  std::uint32_t zero_place;
 };
 
 /// A warp's sums: 32 columns (two tiles of 16) by tile_m rows.
@@ -139,13 +158,31 @@ struct WarpSums {
     }
   }
 
+  /// this += a block of 32 positions; `activation` is the lane's place in it.
+  template <class T>
+  __device__ __forceinline__ void add_block(const uint4& words, const ZeroPoints<T> (&zeros)[2],
+                                            const unsigned char* activation) {
+    const Fragment16x16 weights[2][2] = {
+        {device::centred<T>(words.x, zeros[0]), device::centred<T>(words.y, zeros[0])},
+        {device::centred<T>(words.z, zeros[1]), device::centred<T>(words.w, zeros[1])}};
+#pragma unroll
+    for (int m8 = 0; m8 < tile_m / 8; ++m8) {
+      const uint4 columns = *reinterpret_cast<const uint4*>(activation + m8 * 512);
+      device::mma<T>(v[0][m8], weights[0][0], columns.x, columns.y);
+      device::mma<T>(v[1][m8], weights[1][0], columns.x, columns.y);
+      device::mma<T>(v[0][m8], weights[0][1], columns.z, columns.w);
+      device::mma<T>(v[1][m8], weights[1][1], columns.z, columns.w);
+    }
+  }
+
   /// this = fma(scale, part, this)
   template <class T>
-  __device__ __forceinline__ void add_scaled(const WarpSums& part, const ScalePairs& scales) {
+  __device__ __forceinline__ void add_scaled(const WarpSums& part, const uint2& scales) {
 #pragma unroll
     for (int tile = 0; tile < 2; ++tile) {
-      const float first = T::low_to_float(scales.tile[tile]);
-      const float second = T::high_to_float(scales.tile[tile]);
+      const std::uint32_t pair = tile == 0 ? scales.x : scales.y;
+      const float first = T::low_to_float(pair);
+      const float second = T::high_to_float(pair);
 #pragma unroll
       for (int m8 = 0; m8 < tile_m / 8; ++m8) {
         Sums16x8& sum = v[tile][m8];
@@ -159,30 +196,13 @@ struct WarpSums {
   }
 };
 
-/// part += one block of 32 positions
-template <class T, int tile_m>
-__device__ __forceinline__ void multiply_block(WarpSums<tile_m>& part, const uint4& words,
-                                               const ZeroPoints<T> (&zeros)[2],
-                                               const unsigned char* activation,
-                                               std::uint32_t lane) {
-  const Fragment16x16 weights[2][2] = {
-      {device::centred<T>(words.x, zeros[0]), device::centred<T>(words.y, zeros[0])},
-      {device::centred<T>(words.z, zeros[1]), device::centred<T>(words.w, zeros[1])}};
-#pragma unroll
-  for (int m8 = 0; m8 < tile_m / 8; ++m8) {
-    const uint4 columns = *reinterpret_cast<const uint4*>(activation + m8 * 512 + lane * 16);
-    device::mma<T>(part.v[0][m8], weights[0][0], columns.x, columns.y);
-    device::mma<T>(part.v[1][m8], weights[1][0], columns.x, columns.y);
-    device::mma<T>(part.v[0][m8], weights[0][1], columns.z, columns.w);
-    device::mma<T>(part.v[1][m8], weights[1][1], columns.z, columns.w);
-  }
-}
-
-template <class T, bool integer_zeros, int tile_m, int warps_n, int warps_k, int stages>
+template <class T, bool integer_zeros, int tile_m, int tile_k, int warps_n, int warps_k, int stages>
 __device__ __forceinline__ void gemm(const Arguments& args) {
-  constexpr GemmLayout kLayout{tile_m, warps_n, warps_k, stages};
+  constexpr GemmLayout kLayout{tile_m, tile_k, warps_n, warps_k, stages};
   constexpr StageLayout kStage = kLayout.stage();
+  constexpr int kBlocks = kStage.blocks;
   constexpr std::uint32_t kTileN = warps_n * kUnitColumns;
+  static_assert(tile_k == kBlocks * kBlockK * warps_k);
   extern __shared__ __align__(128) unsigned char shared_memory[];
 
   const std::uint32_t lane = threadIdx.x % 32;
@@ -194,23 +214,21 @@ __device__ __forceinline__ void gemm(const Arguments& args) {
   const std::uint32_t rows = min(args.m - first_row, static_cast<std::uint32_t>(tile_m));
   const std::uint32_t begin = args.blocks() * warp_k / warps_k;
   const std::uint32_t end = args.blocks() * (warp_k + 1) / warps_k;
-  const std::uint32_t unit = first_unit + warp_n;
-  const bool unit_exists = unit < args.units();
+  const std::uint32_t count = (end - begin + kBlocks - 1) / kBlocks;
+  const bool unit_exists = first_unit + warp_n < args.units();
 
-  const GemmRing<integer_zeros, tile_m, warps_n> ring{
-      args,      shared_memory + warp_k * kLayout.ring_bytes(),
-      begin,     end,
-      first_row, rows,
-      warp_n,    lane,
-      unit,      unit_exists};
+  unsigned char* const ring_memory = shared_memory + warp_k * kLayout.ring_bytes();
+  GemmRing<integer_zeros, tile_m, kBlocks, warps_n> ring(args, device::shared_address(ring_memory),
+                                                         begin, end, first_row, rows, first_unit,
+                                                         warp_n * 32 + lane);
   ring.clear_missing_rows(stages);
 
-  const std::uint32_t count = (end - begin + kStageBlocks - 1) / kStageBlocks;
   WarpSums<tile_m> sums;
   WarpSums<tile_m> part;
   sums.clear();
   part.clear();
   // Copies run stages - 1 ahead of the products, each into the slot that was last read.
+  std::uint32_t block = begin;
   std::uint32_t slot = 1;
   std::uint32_t free_slot = 0;
 #pragma unroll 1
@@ -221,35 +239,43 @@ __device__ __forceinline__ void gemm(const Arguments& args) {
       device::synchronize_warps<warps_n>(static_cast<int>(warp_k) + 1);
     }
     if (ahead < count) {
-      ring.copy(ahead, free_slot);
+      ring.copy_next(free_slot);
     }
     device::copy_async_commit();
-    const unsigned char* stage = ring.shared + slot * kStage.bytes();
     if (multiply && unit_exists) {
+      const unsigned char* stage = ring_memory + slot * kStage.bytes();
+      const unsigned char* activation = stage + kStage.activation() + lane * 16;
+      const unsigned char* weights =
+          stage + kStage.weights() + warp_n * kBlocks * kUnitBytes + lane * 16;
+      const unsigned char* scales =
+          stage + kStage.scales() + warp_n * kBlocks * kUnitScaleBytes + lane / 4 * 8;
+      const unsigned char* zero_points =
+          stage + kStage.zero_points() + warp_n * kBlocks * kUnitZeroBytes + lane / 4 * 4;
+      uint4 words[kBlocks];
+      std::uint32_t zero_bytes[kBlocks];
 #pragma unroll
-      for (std::uint32_t b = 0; b < kStageBlocks; ++b) {
-        const std::uint32_t block = begin + (ahead - (stages - 1)) * kStageBlocks + b;
-        if (block < end) {
-          const std::uint32_t place = warp_n * kStageBlocks + b;
-          const uint4 words = *reinterpret_cast<const uint4*>(stage + kStage.weights() +
-                                                              place * kUnitBytes + lane * 16);
-          ZeroPoints<T> zeros[2];
-          if constexpr (integer_zeros) {
-            const std::uint32_t bytes = *reinterpret_cast<const std::uint32_t*>(
-                stage + kStage.zero_points() + place * kUnitZeroBytes + lane / 4 * 4);
-            zeros[0] = ZeroPoints<T>(bytes, 0);
-            zeros[1] = ZeroPoints<T>(bytes, 1);
-          }
-          multiply_block<T, tile_m>(part, words, zeros,
-                                    stage + kStage.activation() + b * tile_m * 64, lane);
-          if (args.ends_group(block) || block + 1 == end) {
-            const uint2 scales = *reinterpret_cast<const uint2*>(
-                stage + kStage.scales() + place * kUnitScaleBytes + lane / 4 * 8);
-            sums.template add_scaled<T>(part, {{scales.x, scales.y}});
-            part.clear();
-          }
+      for (int b = 0; b < kBlocks; ++b) {
+        words[b] = *reinterpret_cast<const uint4*>(weights + b * kUnitBytes);
+        zero_bytes[b] =
+            integer_zeros
+                ? *reinterpret_cast<const std::uint32_t*>(zero_points + b * kUnitZeroBytes)
+                : 0;
+      }
+#pragma unroll
+      for (int b = 0; b < kBlocks; ++b) {
+        ZeroPoints<T> zeros[2];
+        if constexpr (integer_zeros) {
+          zeros[0] = ZeroPoints<T>(zero_bytes[b], 0);
+          zeros[1] = ZeroPoints<T>(zero_bytes[b], 1);
+        }
+        part.template add_block<T>(words[b], zeros, activation + b * tile_m * 64);
+        if (block + b + 1 == end || (block + b < end && args.ends_group(block + b))) {
+          const uint2 pairs = *reinterpret_cast<const uint2*>(scales + b * kUnitScaleBytes);
+          sums.template add_scaled<T>(part, pairs);
+          part.clear();
         }
       }
+      block += kBlocks;
     }
     slot = slot + 1 == stages ? 0 : slot + 1;
     free_slot = free_slot + 1 == stages ? 0 : free_slot + 1;
@@ -293,8 +319,8 @@ __device__ __forceinline__ void gemm(const Arguments& args) {
                       zeros)                                                                   \
   extern "C" __global__ void __launch_bounds__(warps_n* warps_k * 32, 1)                       \
       w4a16_gemm_##tile_m##x##tile_n##x##tile_k##_##type##_##zeros(BITGATE_W4A16_PARAMETERS) { \
-    bitgate::kernels::w4a16::gemm<bitgate::kernels::device::TYPE, INTEGER, tile_m, warps_n,    \
-                                  warps_k, stages>(BITGATE_W4A16_ARGUMENTS);                   \
+    bitgate::kernels::w4a16::gemm<bitgate::kernels::device::TYPE, INTEGER, tile_m, tile_k,     \
+                                  warps_n, warps_k, stages>(BITGATE_W4A16_ARGUMENTS);          \
   }
 #define W4A16_GEMM(tile_m, tile_n, tile_k, warps_n, warps_k, stages, BUILT, claims) \
   BUILT(BITGATE_ENTRY, tile_m, tile_n, tile_k, warps_n, warps_k, stages)

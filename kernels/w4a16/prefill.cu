@@ -1,6 +1,6 @@
-// Tensor-core GEMM for many rows: a tile of 128 rows, warps_m x warps_n warps of 64 rows by 32
-// columns in each of warps_k groups, which take every warps_k-th block of 32 positions. Weights are
-// rounded to the element type as scale · (q - z); products run in one f32 chain a k-group.
+// Tensor-core GEMM for many rows: a tile of 128 rows, shared by warps_m x warps_n warps in each of
+// warps_k groups, which take every warps_k-th block of 32 positions. Weights are rounded to the
+// element type as scale · (q - z); products run in one f32 chain a k-group.
 
 #include <cstdint>
 
@@ -34,140 +34,215 @@ struct PrefillTile {
   }
 };
 
-/// The ring that all warps of a block share: who copies what into a stage.
-template <bool integer_zeros, int tile_m, int tile_n, int threads>
-struct PrefillRing {
-  static constexpr StageLayout kLayout{tile_m, tile_n / kUnitColumns};
-  static constexpr std::uint32_t kUnits = tile_n / kUnitColumns;
-  static constexpr std::uint32_t kRowStep = threads / 8;
+/// The ring that all warps of a block share: what each thread copies into a stage, and from where.
+/// Blocks past K, rows past M and units past N are zeros.
+template <bool integer_zeros, int tile_m, int tile_n, int tile_k, int threads>
+class PrefillRing {
+ public:
+  static constexpr StageLayout kLayout{tile_k / kBlockK, tile_m, tile_n / kUnitColumns};
 
-  const Arguments& args;
-  unsigned char* shared;
-  std::uint32_t first_row;
-  std::uint32_t rows;  ///< of the tile that exist
-  std::uint32_t first_unit;
-  std::uint32_t units;  ///< of the tile that exist
+  __device__ __forceinline__ PrefillRing(const Arguments& arguments, std::uint32_t ring_memory,
+                                         std::uint32_t first_row, std::uint32_t row_count,
+                                         std::uint32_t first_unit)
+      : args(arguments),
+        shared(ring_memory),
+        rows(row_count),
+        row0(threadIdx.x / kRowPieces),
+        piece(threadIdx.x % kRowPieces),
+        a_source(args.a_row(first_row + row0) + piece * 8),
+        row_step(static_cast<std::int64_t>(kRowStep) * args.lda),
+        a_place(kLayout.activation() + (piece / 4 * tile_m + row0) * 64 + piece % 4 * 16) {
+#pragma unroll
+    for (std::uint32_t i = 0; i < kWeightPieces; ++i) {
+      const std::uint32_t copied = i * threads + threadIdx.x;
+      const std::uint32_t unit = first_unit + copied / (kBlocks * 32);
+      weight_source[i] = args.unit_weights(unit) + copied % (kBlocks * 32) * 16;
+      weight_exists[i] = copied < kUnits * kBlocks * 32 && unit < args.units();
+    }
+    const std::uint32_t scale_unit = first_unit + threadIdx.x / (kBlocks * 4);
+    scale_source = args.unit_scales(scale_unit) + threadIdx.x % 4 * 16;
+    scale_exists = scale_unit < args.units();
+    const std::uint32_t zero_unit = first_unit + threadIdx.x / (kBlocks * 2);
+    zero_source = args.unit_zero_points(zero_unit) + threadIdx.x % 2 * 16;
+    zero_exists = zero_unit < args.units();
+  }
 
-  /// The rows past M multiply as zeros; no copy ever touches them again.
+  /// No copy ever touches a missing row again.
   __device__ __forceinline__ void clear_missing_rows(int stages) const {
-    for (std::uint32_t i = threadIdx.x; i < stages * kStageBlocks * tile_m * 4; i += threads) {
-      const std::uint32_t stage = i / (kStageBlocks * tile_m * 4);
-      const std::uint32_t piece = i % (kStageBlocks * tile_m * 4);
-      if (piece / 4 % tile_m >= rows) {
-        *reinterpret_cast<uint4*>(shared + stage * kLayout.bytes() + piece * 16) = uint4{};
+    for (std::uint32_t row = row0; row < tile_m; row += kRowStep) {
+      for (int stage = 0; row >= rows && stage < stages; ++stage) {
+        device::store_shared_16(shared + stage * kLayout.bytes() + a_place + (row - row0) * 64,
+                                uint4{});
       }
     }
   }
 
-  /// Blocks first, first+1 of K into `slot`.
-  __device__ __forceinline__ void copy(std::uint32_t first, std::uint32_t slot) const {
-    unsigned char* stage = shared + slot * kLayout.bytes();
-    copy_activation(stage + kLayout.activation(), first);
-    copy_weights(stage + kLayout.weights(), first);
-    copy_scales(stage, first);
+  /// The next stage of K into `slot`.
+  __device__ __forceinline__ void copy_next(std::uint32_t slot) {
+    const std::uint32_t stage = shared + slot * kLayout.bytes();
+    copy_activation(stage);
+    copy_weights(stage + kLayout.weights());
+    copy_scales(stage);
+    begin += kBlocks;
+    a_source += tile_k;
   }
 
  private:
-  __device__ __forceinline__ void copy_activation(unsigned char* stage, std::uint32_t first) const {
-    const std::uint32_t row0 = threadIdx.x / 8;
-    const std::uint32_t block = threadIdx.x / 4 % 2;
-    const std::uint32_t piece = threadIdx.x % 4;
-    if (first + block >= args.blocks()) {
-      return;
-    }
-    const std::uint32_t position = (first + block) * kBlockK + piece * 8;
-    unsigned char* place = stage + block * tile_m * 64 + piece * 16;
+  static constexpr std::uint32_t kBlocks = tile_k / kBlockK;
+  static constexpr std::uint32_t kUnits = tile_n / kUnitColumns;
+  static constexpr std::uint32_t kRowPieces = tile_k / 8;
+  static constexpr std::uint32_t kRowStep = threads / kRowPieces;
+  static constexpr std::uint32_t kWeightPieces = (kUnits * kBlocks * 32 + threads - 1) / threads;
+  static_assert(threads % kRowPieces == 0 && kUnits * kBlocks * 4 <= threads);
+
+  __device__ __forceinline__ void copy_activation(std::uint32_t stage) const {
+    const bool exists = begin + piece / 4 < args.blocks();
     if (args.path == ActivationPath::vectors) {
+      const std::uint16_t* source = a_source;
 #pragma unroll
       for (std::uint32_t i = 0; i * kRowStep < tile_m; ++i) {
-        const std::uint32_t row = row0 + i * kRowStep;
-        if (row < rows) {
-          device::copy_async_16(place + row * 64, args.a_row(first_row + row) + position);
+        if (row0 + i * kRowStep < rows) {
+          device::copy_async_16(stage + a_place + i * kRowStep * 64, source, exists);
         }
+        source += row_step;
       }
     } else {
 #pragma unroll 1
-      for (std::uint32_t row = row0; row < rows; row += kRowStep) {
-        *reinterpret_cast<uint4*>(place + row * 64) =
-            load_activation(args, args.a_row(first_row + row), position);
+      for (std::uint32_t i = 0; row0 + i * kRowStep < rows; ++i) {
+        const std::uint32_t position = begin * kBlockK + piece * 8;
+        device::store_shared_16(
+            stage + a_place + i * kRowStep * 64,
+            exists ? load_activation(args, a_source + i * row_step - position, position) : uint4{});
       }
     }
   }
 
-  __device__ __forceinline__ void copy_weights(unsigned char* stage, std::uint32_t first) const {
+  __device__ __forceinline__ void copy_weights(std::uint32_t place) {
 #pragma unroll
-    for (std::uint32_t first_piece = 0; first_piece < kUnits * kStageBlocks * 32;
-         first_piece += threads) {
-      const std::uint32_t i = first_piece + threadIdx.x;
-      const std::uint32_t unit = i / (kStageBlocks * 32);
-      const std::uint32_t block = first + i / 32 % kStageBlocks;
-      if (unit < units && block < args.blocks()) {
-        device::copy_async_16(stage + i * 16, args.unit_weights(first_unit + unit) +
-                                                  static_cast<std::uint64_t>(block) * kUnitBytes +
-                                                  i % 32 * 16);
+    for (std::uint32_t i = 0; i < kWeightPieces; ++i) {
+      const std::uint32_t copied = i * threads + threadIdx.x;
+      if (copied < kUnits * kBlocks * 32) {
+        device::copy_async_16(place + copied * 16, weight_source[i],
+                              weight_exists[i] && begin + copied / 32 % kBlocks < args.blocks());
       }
+      weight_source[i] += kBlocks * kUnitBytes;
     }
   }
 
-  __device__ __forceinline__ void copy_scales(unsigned char* stage, std::uint32_t first) const {
-    const std::uint32_t i = threadIdx.x;
-    if (i < kUnits * kStageBlocks * 4) {
-      const std::uint32_t unit = i / (kStageBlocks * 4);
-      const std::uint32_t block = first + i / 4 % kStageBlocks;
-      if (unit < units && block < args.blocks()) {
-        device::copy_async_16(stage + kLayout.scales() + i * 16,
-                              args.unit_scales(first_unit + unit) +
-                                  (block >> args.group_shift) * std::uint64_t{kUnitScaleBytes} +
-                                  i % 4 * 16);
-      }
+  __device__ __forceinline__ void copy_scales(std::uint32_t stage) const {
+    if (threadIdx.x < kUnits * kBlocks * 4) {
+      const std::uint32_t block = begin + threadIdx.x / 4 % kBlocks;
+      device::copy_async_16(
+          stage + kLayout.scales() + threadIdx.x * 16,
+          scale_source + (block >> args.group_shift) * std::uint64_t{kUnitScaleBytes},
+          scale_exists && block < args.blocks());
     }
-    if (integer_zeros && i < kUnits * kStageBlocks * 2) {
-      const std::uint32_t unit = i / (kStageBlocks * 2);
-      const std::uint32_t block = first + i / 2 % kStageBlocks;
-      if (unit < units && block < args.blocks()) {
-        device::copy_async_16(stage + kLayout.zero_points() + i * 16,
-                              args.unit_zero_points(first_unit + unit) +
-                                  (block >> args.group_shift) * std::uint64_t{kUnitZeroBytes} +
-                                  i % 2 * 16);
-      }
+    if (integer_zeros && threadIdx.x < kUnits * kBlocks * 2) {
+      const std::uint32_t block = begin + threadIdx.x / 2 % kBlocks;
+      device::copy_async_16(
+          stage + kLayout.zero_points() + threadIdx.x * 16,
+          zero_source + (block >> args.group_shift) * std::uint64_t{kUnitZeroBytes},
+          zero_exists && block < args.blocks());
     }
+  }
+
+  const Arguments& args;
+  std::uint32_t shared;
+  std::uint32_t begin = 0;  ///< first block of the next stage
+  std::uint32_t rows;       ///< of the tile that exist
+  std::uint32_t row0;       ///< this thread copies every kRowStep-th row from here
+  std::uint32_t piece;      ///< and this 16-byte piece of it
+  const std::uint16_t* a_source;
+  std::int64_t row_step;
+  std::uint32_t a_place;
+  const unsigned char* weight_source[kWeightPieces];
+  bool weight_exists[kWeightPieces];
+  const unsigned char* scale_source;
+  bool scale_exists;
+  const unsigned char* zero_source;
+  bool zero_exists;
+};
+
+/// 16 columns by 32 positions on their way to the tensor cores.
+template <class T, bool integer_zeros>
+struct WeightTile {
+  uint2 words;           ///< of the two k16 steps
+  std::uint32_t scales;  ///< of columns g and g+8
+  std::uint32_t zeros;   ///< likewise, in the low two bytes
+
+  /// `block` is that of the stage, `tile` counts the 16 columns of the block's tile.
+  __device__ __forceinline__ void load(const unsigned char* stage, const StageLayout& layout,
+                                       std::uint32_t tile, std::uint32_t block,
+                                       std::uint32_t lane) {
+    const std::uint32_t place = tile / 2 * layout.blocks + block;
+    const std::uint32_t half = tile % 2;
+    words = *reinterpret_cast<const uint2*>(stage + layout.weights() + place * kUnitBytes +
+                                            lane * 16 + half * 8);
+    scales = *reinterpret_cast<const std::uint32_t*>(
+        stage + layout.scales() + place * kUnitScaleBytes + lane / 4 * 8 + half * 4);
+    if constexpr (integer_zeros) {
+      zeros = *reinterpret_cast<const std::uint16_t*>(
+          stage + layout.zero_points() + place * kUnitZeroBytes + lane / 4 * 4 + half * 2);
+    }
+  }
+
+  /// The fragment of each k16 step.
+  __device__ __forceinline__ void dequantize(Fragment16x16 (&steps)[2]) const {
+    ZeroPoints<T> zero_points;
+    if constexpr (integer_zeros) {
+      zero_points = ZeroPoints<T>(zeros, 0);
+    }
+    const device::ScalePairs pairs(scales);
+    steps[0] = device::scaled<T>(device::centred<T>(words.x, zero_points), pairs);
+    steps[1] = device::scaled<T>(device::centred<T>(words.y, zero_points), pairs);
   }
 };
 
-/// A warp's sums: 32 columns (two tiles of 16) by 64 rows.
+/// A warp's sums: `tiles` of 16 columns by 8 · m8s rows.
+template <int tiles, int m8s>
 struct PrefillSums {
-  static constexpr int kM8 = 8;
-  Sums16x8 v[2][kM8];
+  static constexpr int kRegisters = tiles * m8s * 4;
+  Sums16x8 v[tiles][m8s];
+
+  __device__ __forceinline__ float& at(int i) { return v[i / 4 / m8s][i / 4 % m8s].v[i % 4]; }
+
+  /// this += a block of 32 positions; `activation` is the lane's place in it.
+  template <class T, bool integer_zeros>
+  __device__ __forceinline__ void add_block(const WeightTile<T, integer_zeros> (&block)[tiles],
+                                            const unsigned char* activation) {
+    uint4 columns[m8s];
+#pragma unroll
+    for (int m8 = 0; m8 < m8s; ++m8) {
+      columns[m8] = *reinterpret_cast<const uint4*>(activation + m8 * 512);
+    }
+#pragma unroll
+    for (int tile = 0; tile < tiles; ++tile) {
+      Fragment16x16 weights[2];
+      block[tile].dequantize(weights);
+#pragma unroll
+      for (int m8 = 0; m8 < m8s; ++m8) {
+        device::mma<T>(v[tile][m8], weights[0], columns[m8].x, columns[m8].y);
+      }
+#pragma unroll
+      for (int m8 = 0; m8 < m8s; ++m8) {
+        device::mma<T>(v[tile][m8], weights[1], columns[m8].z, columns[m8].w);
+      }
+    }
+  }
 };
 
-/// sums += one block of 32 positions
-template <class T>
-__device__ __forceinline__ void multiply_block(PrefillSums& sums, const uint4& words,
-                                               const ZeroPoints<T> (&zeros)[2], const uint2& scales,
-                                               const unsigned char* activation,
-                                               std::uint32_t lane) {
-  const Fragment16x16 weights[2][2] = {
-      {device::scaled<T>(device::centred<T>(words.x, zeros[0]), scales.x),
-       device::scaled<T>(device::centred<T>(words.y, zeros[0]), scales.x)},
-      {device::scaled<T>(device::centred<T>(words.z, zeros[1]), scales.y),
-       device::scaled<T>(device::centred<T>(words.w, zeros[1]), scales.y)}};
-#pragma unroll
-  for (int m8 = 0; m8 < PrefillSums::kM8; ++m8) {
-    const uint4 columns = *reinterpret_cast<const uint4*>(activation + m8 * 512 + lane * 16);
-    device::mma<T>(sums.v[0][m8], weights[0][0], columns.x, columns.y);
-    device::mma<T>(sums.v[1][m8], weights[1][0], columns.x, columns.y);
-    device::mma<T>(sums.v[0][m8], weights[0][1], columns.z, columns.w);
-    device::mma<T>(sums.v[1][m8], weights[1][1], columns.z, columns.w);
-  }
-}
-
-template <class T, bool integer_zeros, int tile_m, int tile_n, int warps_m, int warps_n,
+template <class T, bool integer_zeros, int tile_m, int tile_n, int tile_k, int warps_m, int warps_n,
           int warps_k, int stages>
 __device__ __forceinline__ void prefill(const Arguments& args) {
-  static_assert(tile_m == warps_m * 64 && tile_n == warps_n * 32 && kStageBlocks % warps_k == 0);
-  constexpr PrefillLayout kLayout{tile_m, tile_n, warps_k, stages};
+  constexpr PrefillLayout kLayout{tile_m, tile_n, tile_k, warps_k, stages};
   constexpr StageLayout kStage = kLayout.stage();
   constexpr std::uint32_t kThreads = warps_m * warps_n * warps_k * 32;
+  constexpr std::uint32_t kGroupBlocks = kStage.blocks / warps_k;
+  constexpr std::uint32_t kWarpRows = tile_m / warps_m;
+  constexpr std::uint32_t kWarpColumns = tile_n / warps_n;
+  constexpr int kTiles = kWarpColumns / 16;
+  static_assert(kWarpRows % 8 == 0 && kWarpColumns % 16 == 0 && tile_n % kUnitColumns == 0);
+  static_assert(kStage.blocks % (2 * warps_k) == 0, "the two buffers of codes alternate");
   extern __shared__ __align__(128) unsigned char shared_memory[];
 
   const std::uint32_t lane = threadIdx.x % 32;
@@ -180,80 +255,83 @@ __device__ __forceinline__ void prefill(const Arguments& args) {
   const std::uint32_t first_row = tile.m * tile_m;
   const std::uint32_t first_unit = tile.n * (tile_n / kUnitColumns);
   const std::uint32_t rows = min(args.m - first_row, static_cast<std::uint32_t>(tile_m));
-  const std::uint32_t units = min(args.units() - first_unit, tile_n / kUnitColumns);
-  const bool has_work = warp_n < units && warp_m * 64 < rows;
+  const std::uint32_t count = (args.blocks() + kStage.blocks - 1) / kStage.blocks;
 
-  const PrefillRing<integer_zeros, tile_m, tile_n, kThreads> ring{args, shared_memory, first_row,
-                                                                  rows, first_unit,    units};
-  if (rows < tile_m) {
-    ring.clear_missing_rows(stages);
-  }
-
-  PrefillSums sums{};
-  const std::uint32_t count = (args.blocks() + kStageBlocks - 1) / kStageBlocks;
-  // Copies run stages - 1 ahead of the products, each into the slot that was last read.
-  std::uint32_t slot = 1;
-  std::uint32_t free_slot = 0;
+  PrefillRing<integer_zeros, tile_m, tile_n, tile_k, kThreads> ring(
+      args, device::shared_address(shared_memory), first_row, rows, first_unit);
+  ring.clear_missing_rows(stages);
 #pragma unroll 1
-  for (std::uint32_t ahead = 0; ahead < count + stages - 1; ++ahead) {
-    const bool multiply = ahead >= stages - 1;
-    if (multiply) {
-      device::copy_async_wait<stages - 2>();
-      __syncthreads();
-    }
-    if (ahead < count) {
-      ring.copy(ahead * kStageBlocks, free_slot);
+  for (std::uint32_t s = 0; s < stages - 1; ++s) {
+    if (s < count) {
+      ring.copy_next(s);
     }
     device::copy_async_commit();
-    if (multiply && has_work) {
-      const unsigned char* stage = shared_memory + slot * kStage.bytes();
+  }
+
+  // A k-group's blocks of a stage are warp_k, warp_k + warps_k, …. A block's codes are fetched
+  // while the block before it is multiplied, so the next stage has to arrive one block early.
+  PrefillSums<kTiles, kWarpRows / 8> sums{};
+  WeightTile<T, integer_zeros> codes[2][kTiles] = {};
+  const auto load_codes = [&](const unsigned char* from, std::uint32_t b) {
 #pragma unroll
-      for (std::uint32_t b = 0; b < kStageBlocks / warps_k; ++b) {
-        const std::uint32_t in_stage = b * warps_k + warp_k;
-        if ((ahead - (stages - 1)) * kStageBlocks + in_stage < args.blocks()) {
-          const std::uint32_t place = warp_n * kStageBlocks + in_stage;
-          const uint4 words = *reinterpret_cast<const uint4*>(stage + kStage.weights() +
-                                                              place * kUnitBytes + lane * 16);
-          const uint2 scales = *reinterpret_cast<const uint2*>(
-              stage + kStage.scales() + place * kUnitScaleBytes + lane / 4 * 8);
-          ZeroPoints<T> zeros[2];
-          if constexpr (integer_zeros) {
-            const std::uint32_t bytes = *reinterpret_cast<const std::uint32_t*>(
-                stage + kStage.zero_points() + place * kUnitZeroBytes + lane / 4 * 4);
-            zeros[0] = ZeroPoints<T>(bytes, 0);
-            zeros[1] = ZeroPoints<T>(bytes, 1);
-          }
-          multiply_block<T>(sums, words, zeros, scales,
-                            stage + (in_stage * tile_m + warp_m * 64) * 64, lane);
+    for (int tile = 0; tile < kTiles; ++tile) {
+      codes[b % 2][tile].load(from, kStage, warp_n * kTiles + tile, b * warps_k + warp_k, lane);
+    }
+  };
+  const unsigned char* stage = shared_memory;
+  std::uint32_t next_slot = 1 % stages;
+  std::uint32_t free_slot = stages - 1;
+  device::copy_async_wait<stages - 2>();
+  __syncthreads();
+  if (count > 0) {
+    load_codes(stage, 0);
+  }
+#pragma unroll 1
+  for (std::uint32_t index = 0; index < count; ++index) {
+    const unsigned char* const activation =
+        stage + kStage.activation() + (warp_k * tile_m + warp_m * kWarpRows) * 64 + lane * 16;
+#pragma unroll
+    for (std::uint32_t b = 0; b < kGroupBlocks; ++b) {
+      if (b + 1 < kGroupBlocks) {
+        load_codes(stage, b + 1);
+      } else {
+        device::copy_async_wait<stages - 3>();
+        __syncthreads();
+        if (index + stages - 1 < count) {
+          ring.copy_next(free_slot);
+        }
+        device::copy_async_commit();
+        free_slot = free_slot + 1 == stages ? 0 : free_slot + 1;
+        stage = shared_memory + next_slot * kStage.bytes();
+        next_slot = next_slot + 1 == stages ? 0 : next_slot + 1;
+        if (index + 1 < count) {
+          load_codes(stage, 0);
         }
       }
+      sums.add_block(codes[b % 2], activation + b * warps_k * tile_m * 64);
     }
-    slot = slot + 1 == stages ? 0 : slot + 1;
-    free_slot = free_slot + 1 == stages ? 0 : free_slot + 1;
   }
   device::copy_async_wait<0>();
   __syncthreads();
 
   // The k-groups' sums, in order, a register of the same lane at a time.
   if constexpr (warps_k > 1) {
-    constexpr std::uint32_t kGroupThreads = warps_m * warps_n * 32;
-    constexpr std::uint32_t kRegisters = 2 * PrefillSums::kM8 * 4;
+    constexpr int kGroupThreads = warps_m * warps_n * 32;
     float* partials = reinterpret_cast<float*>(shared_memory) + threadIdx.x % kGroupThreads;
+    if (warp_k > 0) {
 #pragma unroll
-    for (std::uint32_t i = 0; i < kRegisters; ++i) {
-      if (warp_k > 0) {
-        partials[((warp_k - 1) * kRegisters + i) * kGroupThreads] =
-            sums.v[i / 32][i / 4 % 8].v[i % 4];
+      for (int i = 0; i < sums.kRegisters; ++i) {
+        partials[((warp_k - 1) * sums.kRegisters + i) * kGroupThreads] = sums.at(i);
       }
     }
     __syncthreads();
+    if (warp_k == 0) {
 #pragma unroll
-    for (std::uint32_t i = 0; i < kRegisters; ++i) {
+      for (int i = 0; i < sums.kRegisters; ++i) {
 #pragma unroll
-      for (std::uint32_t group = 1; group < warps_k; ++group) {
-        if (warp_k == 0) {
-          float& sum = sums.v[i / 32][i / 4 % 8].v[i % 4];
-          sum = __fadd_rn(sum, partials[((group - 1) * kRegisters + i) * kGroupThreads]);
+        for (int group = 1; group < warps_k; ++group) {
+          sums.at(i) =
+              __fadd_rn(sums.at(i), partials[((group - 1) * sums.kRegisters + i) * kGroupThreads]);
         }
       }
     }
@@ -265,11 +343,11 @@ __device__ __forceinline__ void prefill(const Arguments& args) {
   std::uint16_t* output = reinterpret_cast<std::uint16_t*>(shared_memory);
   if (warp_k == 0) {
 #pragma unroll
-    for (int t16 = 0; t16 < 2; ++t16) {
+    for (int t16 = 0; t16 < kTiles; ++t16) {
 #pragma unroll
-      for (int m8 = 0; m8 < PrefillSums::kM8; ++m8) {
-        std::uint16_t* place = output + (warp_m * 64 + m8 * 8 + lane % 4 * 2) * kPitch +
-                               warp_n * 32 + t16 * 16 + lane / 4;
+      for (int m8 = 0; m8 < kWarpRows / 8; ++m8) {
+        std::uint16_t* place = output + (warp_m * kWarpRows + m8 * 8 + lane % 4 * 2) * kPitch +
+                               warp_n * kWarpColumns + t16 * 16 + lane / 4;
         place[0] = T::round(sums.v[t16][m8].v[0]);
         place[kPitch] = T::round(sums.v[t16][m8].v[1]);
         place[8] = T::round(sums.v[t16][m8].v[2]);
@@ -306,7 +384,8 @@ __device__ __forceinline__ void prefill(const Arguments& args) {
   extern "C" __global__ void __launch_bounds__(warps_m* warps_n* warps_k * 32, 1)                 \
       w4a16_prefill_##tile_m##x##tile_n##x##tile_k##_##type##_##zeros(BITGATE_W4A16_PARAMETERS) { \
     bitgate::kernels::w4a16::prefill<bitgate::kernels::device::TYPE, INTEGER, tile_m, tile_n,     \
-                                     warps_m, warps_n, warps_k, stages>(BITGATE_W4A16_ARGUMENTS); \
+                                     tile_k, warps_m, warps_n, warps_k, stages>(                  \
+        BITGATE_W4A16_ARGUMENTS);                                                                 \
   }
 #define W4A16_PREFILL(tile_m, tile_n, tile_k, warps_m, warps_n, warps_k, stages, BUILT, claims) \
   BUILT(BITGATE_ENTRY, tile_m, tile_n, tile_k, warps_m, warps_n, warps_k, stages)

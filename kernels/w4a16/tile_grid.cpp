@@ -38,6 +38,7 @@ std::uint32_t threads(const Geometry& geometry) {
 std::uint32_t shared_bytes(const Geometry& geometry) {
   const auto tile_m = static_cast<std::uint32_t>(geometry.tile_m);
   const auto tile_n = static_cast<std::uint32_t>(geometry.tile_n);
+  const auto tile_k = static_cast<std::uint32_t>(geometry.tile_k);
   const auto warps_n = static_cast<std::uint32_t>(geometry.warps_n);
   const auto warps_k = static_cast<std::uint32_t>(geometry.warps_k);
   const auto stages = static_cast<std::uint32_t>(geometry.stages);
@@ -45,10 +46,10 @@ std::uint32_t shared_bytes(const Geometry& geometry) {
     return gemv_shared_bytes(tile_m, warps_k);
   }
   if (geometry.variant == "gemm") {
-    return GemmLayout{tile_m, warps_n, warps_k, stages}.bytes();
+    return GemmLayout{tile_m, tile_k, warps_n, warps_k, stages}.bytes();
   }
   if (geometry.variant == "prefill") {
-    return PrefillLayout{tile_m, tile_n, warps_k, stages}.bytes();
+    return PrefillLayout{tile_m, tile_n, tile_k, warps_k, stages}.bytes();
   }
   throw std::logic_error("w4a16 has no variant " + geometry.variant);
 }

@@ -24,39 +24,39 @@ constexpr std::uint32_t kBlockK = 32;
 constexpr std::uint32_t kUnitBytes = kUnitColumns * kBlockK / 2;
 constexpr std::uint32_t kUnitScaleBytes = kUnitColumns * 2;
 constexpr std::uint32_t kUnitZeroBytes = kUnitColumns;
-/// Blocks of k in one pipeline stage: 64 k, so that a row of the activation is whole 128-byte
-/// lines.
-constexpr std::uint32_t kStageBlocks = 2;
-
 /// One stage of a ring, in bytes: the activation as [block][row][32 k], so that the lanes of a warp
 /// read 512 consecutive bytes, then weights, scales and zero points as [unit][block][…].
 struct StageLayout {
+  std::uint32_t blocks;  ///< of 32 k
   std::uint32_t rows;
   std::uint32_t units;
 
   BITGATE_HOST_DEVICE constexpr std::uint32_t activation() const { return 0; }
   BITGATE_HOST_DEVICE constexpr std::uint32_t weights() const {
-    return kStageBlocks * rows * kBlockK * 2;
+    return blocks * rows * kBlockK * 2;
   }
   BITGATE_HOST_DEVICE constexpr std::uint32_t scales() const {
-    return weights() + units * kStageBlocks * kUnitBytes;
+    return weights() + units * blocks * kUnitBytes;
   }
   BITGATE_HOST_DEVICE constexpr std::uint32_t zero_points() const {
-    return scales() + units * kStageBlocks * kUnitScaleBytes;
+    return scales() + units * blocks * kUnitScaleBytes;
   }
   BITGATE_HOST_DEVICE constexpr std::uint32_t bytes() const {
-    return zero_points() + units * kStageBlocks * kUnitZeroBytes;
+    return zero_points() + units * blocks * kUnitZeroBytes;
   }
 };
 
 /// Each k-group of warps has a ring of its own; the partial sums of the groups overlay the rings.
 struct GemmLayout {
   std::uint32_t tile_m;
+  std::uint32_t tile_k;
   std::uint32_t warps_n;
   std::uint32_t warps_k;
   std::uint32_t stages;
 
-  BITGATE_HOST_DEVICE constexpr StageLayout stage() const { return {tile_m, warps_n}; }
+  BITGATE_HOST_DEVICE constexpr StageLayout stage() const {
+    return {tile_k / (kBlockK * warps_k), tile_m, warps_n};
+  }
   BITGATE_HOST_DEVICE constexpr std::uint32_t ring_bytes() const {
     return stages * stage().bytes();
   }
@@ -82,11 +82,12 @@ BITGATE_HOST_DEVICE constexpr std::uint32_t gemv_shared_bytes(std::uint32_t tile
 struct PrefillLayout {
   std::uint32_t tile_m;
   std::uint32_t tile_n;
+  std::uint32_t tile_k;
   std::uint32_t warps_k;
   std::uint32_t stages;
 
   BITGATE_HOST_DEVICE constexpr StageLayout stage() const {
-    return {tile_m, tile_n / kUnitColumns};
+    return {tile_k / kBlockK, tile_m, tile_n / kUnitColumns};
   }
   BITGATE_HOST_DEVICE constexpr std::uint32_t ring_bytes() const {
     return stages * stage().bytes();
