@@ -72,7 +72,6 @@ class Products {
   struct Product {
     Arithmetic arithmetic;
     std::uint32_t ptx_line = 0;
-    friend bool operator==(const Product&, const Product&) = default;
   };
   /// The first product of that arithmetic that the operand may hold.
   std::optional<Product> find(std::uint32_t scope, const Operand& operand,
