@@ -273,7 +273,7 @@ TEST_F(ExecLaunch, NoVerdict) {
 }
 
 TEST_F(ExecLaunch, RunsOnTheMachine) {
-  const auto device = kernels::make_machine_device(numeric::hopper());
+  const auto device = kernels::make_machine_device(numeric::tensor_model("hopper"));
   ExecOptions options;
   options.out_folder = folder_ / "new" / "out";
   const ExecResult result = exec(launch_json("200"), *device, options);
