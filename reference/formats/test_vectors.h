@@ -1,6 +1,7 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <string>
@@ -24,7 +25,8 @@ class ScratchFolder {
   ScratchFolder() {
     const auto* const test = ::testing::UnitTest::GetInstance()->current_test_info();
     path_ = std::filesystem::temp_directory_path() /
-            (std::string("bitgate.") + test->test_suite_name() + "." + test->name());
+            (std::string("bitgate.") + test->test_suite_name() + "." + test->name() + "." +
+             std::to_string(::getpid()));
     std::filesystem::remove_all(path_);
     std::filesystem::create_directories(path_);
   }
