@@ -48,12 +48,15 @@ class PrefillRing {
         shared(ring_memory),
         rows(row_count),
         row0(threadIdx.x / kRowPieces),
+        vector_rows(args.path == ActivationPath::vectors && rows > row0
+                        ? (rows - row0 + kRowStep - 1) / kRowStep
+                        : 0),
         piece(threadIdx.x % kRowPieces),
         a_source(args.a_row(first_row + row0) + piece * 8),
         row_step(static_cast<std::int64_t>(kRowStep) * args.lda),
         a_place(kLayout.activation() + (piece / 4 * tile_m + row0) * 64 + piece % 4 * 16) {
 #pragma unroll
-    for (std::uint32_t i = 0; i < kWeightPieces; ++i) {
+    for (std::uint32_t i = 0; i < kWeightCopies; ++i) {
       const std::uint32_t copied = i * threads + threadIdx.x;
       const std::uint32_t unit = first_unit + copied / (kBlocks * 32);
       weight_source[i] = args.unit_weights(unit) + copied % (kBlocks * 32) * 16;
@@ -77,14 +80,33 @@ class PrefillRing {
     }
   }
 
-  /// The next stage of K into `slot`.
-  __device__ __forceinline__ void copy_next(std::uint32_t slot) {
+  /// Part `part` of `parts` of copying the next stage of K into `slot`: copies queue up with the
+  /// loads from shared memory, so a stage's are spread among the products of a block. The last part
+  /// moves on to the stage after.
+  __device__ __forceinline__ void copy_part(std::uint32_t slot, std::uint32_t part,
+                                            std::uint32_t parts) {
     const std::uint32_t stage = shared + slot * kLayout.bytes();
-    copy_activation(stage);
-    copy_weights(stage + kLayout.weights());
-    copy_scales(stage);
-    begin += kBlocks;
-    a_source += tile_k;
+    constexpr std::uint32_t kPieces = kRowCopies + kWeightCopies + 1;
+#pragma unroll
+    for (std::uint32_t i = 0; i < kPieces; ++i) {
+      if (i * parts / kPieces != part) {
+        continue;
+      }
+      if (i < kRowCopies) {
+        copy_row(stage, i);
+      } else if (i < kRowCopies + kWeightCopies) {
+        copy_weights(stage, i - kRowCopies);
+      } else {
+        copy_scales(stage);
+      }
+    }
+    if (part + 1 == parts) {
+      if (args.path != ActivationPath::vectors) {
+        load_rows(stage);
+      }
+      begin += kBlocks;
+      a_source += tile_k;
+    }
   }
 
  private:
@@ -92,41 +114,37 @@ class PrefillRing {
   static constexpr std::uint32_t kUnits = tile_n / kUnitColumns;
   static constexpr std::uint32_t kRowPieces = tile_k / 8;
   static constexpr std::uint32_t kRowStep = threads / kRowPieces;
-  static constexpr std::uint32_t kWeightPieces = (kUnits * kBlocks * 32 + threads - 1) / threads;
+  static constexpr std::uint32_t kRowCopies = (tile_m + kRowStep - 1) / kRowStep;
+  static constexpr std::uint32_t kWeightCopies = (kUnits * kBlocks * 32 + threads - 1) / threads;
   static_assert(threads % kRowPieces == 0 && kUnits * kBlocks * 4 <= threads);
 
-  __device__ __forceinline__ void copy_activation(std::uint32_t stage) const {
-    const bool exists = begin + piece / 4 < args.blocks();
-    if (args.path == ActivationPath::vectors) {
-      const std::uint16_t* source = a_source;
-#pragma unroll
-      for (std::uint32_t i = 0; i * kRowStep < tile_m; ++i) {
-        if (row0 + i * kRowStep < rows) {
-          device::copy_async_16(stage + a_place + i * kRowStep * 64, source, exists);
-        }
-        source += row_step;
-      }
-    } else {
-#pragma unroll 1
-      for (std::uint32_t i = 0; row0 + i * kRowStep < rows; ++i) {
-        const std::uint32_t position = begin * kBlockK + piece * 8;
-        device::store_shared_16(
-            stage + a_place + i * kRowStep * 64,
-            exists ? load_activation(args, a_source + i * row_step - position, position) : uint4{});
-      }
+  /// This thread's i-th row, where rows are whole vectors.
+  __device__ __forceinline__ void copy_row(std::uint32_t stage, std::uint32_t i) const {
+    if (i < vector_rows) {
+      device::copy_async_16(stage + a_place + i * kRowStep * 64, a_source + i * row_step,
+                            begin + piece / 4 < args.blocks());
     }
   }
 
-  __device__ __forceinline__ void copy_weights(std::uint32_t place) {
-#pragma unroll
-    for (std::uint32_t i = 0; i < kWeightPieces; ++i) {
-      const std::uint32_t copied = i * threads + threadIdx.x;
-      if (copied < kUnits * kBlocks * 32) {
-        device::copy_async_16(place + copied * 16, weight_source[i],
-                              weight_exists[i] && begin + copied / 32 % kBlocks < args.blocks());
-      }
-      weight_source[i] += kBlocks * kUnitBytes;
+  /// All rows of this thread, element by element.
+  __device__ __forceinline__ void load_rows(std::uint32_t stage) const {
+    const std::uint32_t position = begin * kBlockK + piece * 8;
+#pragma unroll 1
+    for (std::uint32_t i = 0; row0 + i * kRowStep < rows; ++i) {
+      const bool exists = begin + piece / 4 < args.blocks();
+      device::store_shared_16(
+          stage + a_place + i * kRowStep * 64,
+          exists ? load_activation(args, a_source + i * row_step - position, position) : uint4{});
     }
+  }
+
+  __device__ __forceinline__ void copy_weights(std::uint32_t stage, std::uint32_t i) {
+    const std::uint32_t copied = i * threads + threadIdx.x;
+    if (copied < kUnits * kBlocks * 32) {
+      device::copy_async_16(stage + kLayout.weights() + copied * 16, weight_source[i],
+                            weight_exists[i] && begin + copied / 32 % kBlocks < args.blocks());
+    }
+    weight_source[i] += kBlocks * kUnitBytes;
   }
 
   __device__ __forceinline__ void copy_scales(std::uint32_t stage) const {
@@ -148,15 +166,16 @@ class PrefillRing {
 
   const Arguments& args;
   std::uint32_t shared;
-  std::uint32_t begin = 0;  ///< first block of the next stage
-  std::uint32_t rows;       ///< of the tile that exist
-  std::uint32_t row0;       ///< this thread copies every kRowStep-th row from here
-  std::uint32_t piece;      ///< and this 16-byte piece of it
+  std::uint32_t begin = 0;    ///< first block of the next stage
+  std::uint32_t rows;         ///< of the tile that exist
+  std::uint32_t row0;         ///< this thread copies every kRowStep-th row from here
+  std::uint32_t vector_rows;  ///< so many of them, by asynchronous copies
+  std::uint32_t piece;        ///< and this 16-byte piece of it
   const std::uint16_t* a_source;
   std::int64_t row_step;
   std::uint32_t a_place;
-  const unsigned char* weight_source[kWeightPieces];
-  bool weight_exists[kWeightPieces];
+  const unsigned char* weight_source[kWeightCopies];
+  bool weight_exists[kWeightCopies];
   const unsigned char* scale_source;
   bool scale_exists;
   const unsigned char* zero_source;
@@ -206,10 +225,15 @@ struct PrefillSums {
 
   __device__ __forceinline__ float& at(int i) { return v[i / 4 / m8s][i / 4 % m8s].v[i % 4]; }
 
-  /// this += a block of 32 positions; `activation` is the lane's place in it.
-  template <class T, bool integer_zeros>
-  __device__ __forceinline__ void add_block(const WeightTile<T, integer_zeros> (&block)[tiles],
-                                            const unsigned char* activation) {
+  /// this += a block of 32 positions; `activation` is the lane's place in it. A tile's weights are
+  /// unpacked while the tile before it is multiplied: `weights` are those of this block's first
+  /// tile and become those of the next block's, `next_first`. `between(tile)` runs after each tile.
+  template <class T, bool integer_zeros, class Between>
+  __device__ __forceinline__ void add_block(Fragment16x16 (&weights)[2],
+                                            const WeightTile<T, integer_zeros> (&block)[tiles],
+                                            const WeightTile<T, integer_zeros>& next_first,
+                                            const unsigned char* activation,
+                                            const Between& between) {
     uint4 columns[m8s];
 #pragma unroll
     for (int m8 = 0; m8 < m8s; ++m8) {
@@ -217,8 +241,8 @@ struct PrefillSums {
     }
 #pragma unroll
     for (int tile = 0; tile < tiles; ++tile) {
-      Fragment16x16 weights[2];
-      block[tile].dequantize(weights);
+      Fragment16x16 next[2];
+      (tile + 1 < tiles ? block[tile + 1] : next_first).dequantize(next);
 #pragma unroll
       for (int m8 = 0; m8 < m8s; ++m8) {
         device::mma<T>(v[tile][m8], weights[0], columns[m8].x, columns[m8].y);
@@ -227,6 +251,9 @@ struct PrefillSums {
       for (int m8 = 0; m8 < m8s; ++m8) {
         device::mma<T>(v[tile][m8], weights[1], columns[m8].z, columns[m8].w);
       }
+      weights[0] = next[0];
+      weights[1] = next[1];
+      between(static_cast<std::uint32_t>(tile));
     }
   }
 };
@@ -262,9 +289,7 @@ __device__ __forceinline__ void prefill(const Arguments& args) {
   ring.clear_missing_rows(stages);
 #pragma unroll 1
   for (std::uint32_t s = 0; s < stages - 1; ++s) {
-    if (s < count) {
-      ring.copy_next(s);
-    }
+    ring.copy_part(s, 0, 1);
     device::copy_async_commit();
   }
 
@@ -281,11 +306,14 @@ __device__ __forceinline__ void prefill(const Arguments& args) {
   const unsigned char* stage = shared_memory;
   std::uint32_t next_slot = 1 % stages;
   std::uint32_t free_slot = stages - 1;
+  std::uint32_t copy_slot = free_slot;
   device::copy_async_wait<stages - 2>();
   __syncthreads();
   if (count > 0) {
     load_codes(stage, 0);
   }
+  Fragment16x16 weights[2];
+  codes[0][0].dequantize(weights);
 #pragma unroll 1
   for (std::uint32_t index = 0; index < count; ++index) {
     const unsigned char* const activation =
@@ -295,20 +323,21 @@ __device__ __forceinline__ void prefill(const Arguments& args) {
       if (b + 1 < kGroupBlocks) {
         load_codes(stage, b + 1);
       } else {
+        device::copy_async_commit();
         device::copy_async_wait<stages - 3>();
         __syncthreads();
-        if (index + stages - 1 < count) {
-          ring.copy_next(free_slot);
-        }
-        device::copy_async_commit();
+        copy_slot = free_slot;
         free_slot = free_slot + 1 == stages ? 0 : free_slot + 1;
         stage = shared_memory + next_slot * kStage.bytes();
         next_slot = next_slot + 1 == stages ? 0 : next_slot + 1;
-        if (index + 1 < count) {
-          load_codes(stage, 0);
-        }
+        load_codes(stage, 0);
       }
-      sums.add_block(codes[b % 2], activation + b * warps_k * tile_m * 64);
+      sums.add_block(weights, codes[b % 2], codes[(b + 1) % 2][0],
+                     activation + b * warps_k * tile_m * 64, [&](std::uint32_t tile) {
+                       if (b + 1 == kGroupBlocks) {
+                         ring.copy_part(copy_slot, tile, kTiles);
+                       }
+                     });
     }
   }
   device::copy_async_wait<0>();
@@ -379,14 +408,15 @@ __device__ __forceinline__ void prefill(const Arguments& args) {
 
 }  // namespace bitgate::kernels::w4a16
 
-#define BITGATE_ENTRY(tile_m, tile_n, tile_k, warps_m, warps_n, warps_k, stages, TYPE, type,      \
-                      INTEGER, zeros)                                                             \
-  extern "C" __global__ void __launch_bounds__(warps_m* warps_n* warps_k * 32, 1)                 \
+#define BITGATE_ENTRY(tile_m, tile_n, tile_k, warps_m, warps_n, warps_k, stages, resident, TYPE,  \
+                      type, INTEGER, zeros)                                                       \
+  extern "C" __global__ void __launch_bounds__(warps_m* warps_n* warps_k * 32, resident)          \
       w4a16_prefill_##tile_m##x##tile_n##x##tile_k##_##type##_##zeros(BITGATE_W4A16_PARAMETERS) { \
     bitgate::kernels::w4a16::prefill<bitgate::kernels::device::TYPE, INTEGER, tile_m, tile_n,     \
                                      tile_k, warps_m, warps_n, warps_k, stages>(                  \
         BITGATE_W4A16_ARGUMENTS);                                                                 \
   }
-#define W4A16_PREFILL(tile_m, tile_n, tile_k, warps_m, warps_n, warps_k, stages, BUILT, claims) \
-  BUILT(BITGATE_ENTRY, tile_m, tile_n, tile_k, warps_m, warps_n, warps_k, stages)
+#define W4A16_PREFILL(tile_m, tile_n, tile_k, warps_m, warps_n, warps_k, stages, resident, BUILT, \
+                      claims)                                                                     \
+  BUILT(BITGATE_ENTRY, tile_m, tile_n, tile_k, warps_m, warps_n, warps_k, stages, resident)
 #include "kernels/kernels.inc"
