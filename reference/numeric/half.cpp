@@ -1,5 +1,7 @@
 #include "reference/numeric/half.h"
 
+#include <immintrin.h>
+
 namespace bitgate::numeric {
 namespace {
 
@@ -49,6 +51,19 @@ BFloat16 to_bfloat16(double value) { return BFloat16{encode(value, kBFloat16)}; 
 
 float to_float(ScalarType type, std::uint16_t bits) {
   return type == ScalarType::bf16 ? to_float(BFloat16{bits}) : to_float(Half{bits});
+}
+
+void to_float(ScalarType type, const std::uint16_t* bits, std::size_t count, float* out) {
+  std::size_t i = 0;
+  for (; i + 8 <= count; i += 8) {
+    const __m128i raw = _mm_loadu_si128(reinterpret_cast<const __m128i*>(bits + i));
+    const __m256 eight =
+        type == ScalarType::bf16
+            ? _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(raw), 16))
+            : _mm256_cvtph_ps(raw);
+    _mm256_storeu_ps(out + i, eight);
+  }
+  for (; i < count; ++i) out[i] = to_float(type, bits[i]);
 }
 
 std::uint16_t round_to(ScalarType type, double value) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 
 #include "reference/numeric/scalar_type.h"
@@ -43,6 +44,8 @@ BFloat16 to_bfloat16(double value);
 
 /// Reads or rounds an element of either 16-bit type given as bits.
 float to_float(ScalarType type, std::uint16_t bits);
+/// Reads `count` elements (AVX2). A NaN comes out as some NaN.
+void to_float(ScalarType type, const std::uint16_t* bits, std::size_t count, float* out);
 std::uint16_t round_to(ScalarType type, double value);
 
 }  // namespace bitgate::numeric

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include "reference/support/random.h"
 
@@ -30,6 +31,23 @@ TEST(Half, ReadsAsTheCpuReads) {
       ASSERT_EQ(std::bit_cast<std::uint32_t>(got), 0x7fffffffU);
     } else {
       ASSERT_EQ(std::bit_cast<std::uint32_t>(got), std::bit_cast<std::uint32_t>(want));
+    }
+  }
+}
+
+TEST(Half, ManyAreReadAsOne) {
+  for (const ScalarType type : {ScalarType::f16, ScalarType::bf16}) {
+    std::vector<std::uint16_t> bits(0xffff);  // no multiple of eight
+    for (std::size_t i = 0; i < bits.size(); ++i) bits[i] = static_cast<std::uint16_t>(i);
+    std::vector<float> values(bits.size());
+    to_float(type, bits.data(), bits.size(), values.data());
+    for (std::size_t i = 0; i < bits.size(); ++i) {
+      const float want = to_float(type, bits[i]);
+      if (std::isnan(want)) {
+        ASSERT_TRUE(std::isnan(values[i]));
+      } else {
+        ASSERT_EQ(std::bit_cast<std::uint32_t>(values[i]), std::bit_cast<std::uint32_t>(want));
+      }
     }
   }
 }

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstdint>
 #include <vector>
 
 #include "reference/formats/quantized_matrix.h"
@@ -8,23 +7,17 @@
 
 namespace bitgate::oracle {
 
-/// What may change speed and must not change a bit.
-struct GemmReferenceOptions {
-  int threads = 0;  ///< 0: OpenMP's choice
-  /// Cache sizes that Eigen blocks its products for, in bytes.
-  std::int64_t l1 = 32 << 10;
-  std::int64_t l2 = 512 << 10;
-  std::int64_t l3 = 4 << 20;
-};
-
-/// A·W in f32, [m][n]: W dequantised tile by tile (exactly), each tile of the output one
-/// single-threaded Eigen product a block of k, the blocks added in k order. Rows of k are taken as
-/// the checkpoint has them, with scale[g_idx[k]].
+/// A·W in f32, [m][n]: W is dequantised tile by tile (exactly), and each tile of the output is one
+/// single-threaded Eigen product per block of k, the blocks added in k order. Rows of k are taken
+/// as the checkpoint has them, with scale[g_idx[k]].
 ///
-/// The shapes of those products depend on m, n and k alone, and each is small enough that Eigen
-/// never splits it by cache size: same bits for every number of threads and every cache size.
+/// Eigen's products change bits with the number of threads and with the CPU's cache sizes. Here the
+/// shapes of the products depend on m, n and k alone, `threads` (0: OpenMP's choice) only says how
+/// many tiles are computed at once, the cache sizes are pinned, and a block of k is so short that
+/// none from 16 KiB of L1 on would make Eigen split it: same bits for all of them.
+///
 /// InputError when the operands do not fit each other.
 std::vector<float> gemm_reference(const Activations& a, const formats::QuantizedMatrix& w,
-                                  const GemmReferenceOptions& options = {});
+                                  int threads = 0);
 
 }  // namespace bitgate::oracle
