@@ -66,10 +66,10 @@ struct Launch {
 
 struct Options {
   const numeric::TensorModel* tensor_model = nullptr;  ///< null: Hopper
-  std::uint64_t schedule_seed = 0;   ///< 0: ascending blocks, round-robin warps
-  std::uint32_t resident_blocks = 0; ///< 0: all that fit the policy's limit
+  std::uint64_t schedule_seed = 0;                     ///< 0: ascending blocks, round-robin warps
+  std::uint32_t resident_blocks = 0;                   ///< 0: all that fit the policy's limit
   std::uint32_t multiprocessors = 132;
-  std::uint32_t threads = 1;         ///< host threads over blocks; bits do not depend on it
+  std::uint32_t threads = 1;  ///< host threads over blocks; bits do not depend on it
   std::chrono::nanoseconds time_limit = std::chrono::seconds(20);
   /// Polled now and then; set by a SIGINT handler.
   const volatile bool* interrupted = nullptr;
@@ -77,8 +77,8 @@ struct Options {
 
 /// A place in the program and in the launch.
 struct Site {
-  std::string instruction;           ///< as written
-  std::string file;                  ///< user's source, by .loc
+  std::string instruction;  ///< as written
+  std::string file;         ///< user's source, by .loc
   std::uint32_t line = 0;
   std::uint32_t ptx_line = 0;
   Dim3 block{0, 0, 0};
@@ -100,22 +100,22 @@ struct Fault {
   };
   Kind kind{};
   Site site;
-  std::string space;                 ///< "global", "shared", …; empty where none
-  std::string buffer;                ///< name of the allocation, or the nearest
+  std::string space;   ///< "global", "shared", …; empty where none
+  std::string buffer;  ///< name of the allocation, or the nearest
   std::uint64_t address = 0;
-  std::int64_t offset = 0;           ///< into the buffer or space
+  std::int64_t offset = 0;  ///< into the buffer or space
   std::uint32_t bytes = 0;
-  std::string message;               ///< one sentence for people
+  std::string message;  ///< one sentence for people
 };
 
 std::string_view name(Fault::Kind kind);
 
 struct Outcome {
-  std::optional<Fault> fault;        ///< none: ran to its end
+  std::optional<Fault> fault;  ///< none: ran to its end
   std::uint64_t thread_instructions = 0;
   std::uint64_t warp_instructions = 0;
   std::uint64_t tensor_instructions = 0;
-  std::uint32_t contractible = 0;    ///< static counts of the entry's code
+  std::uint32_t contractible = 0;  ///< static counts of the entry's code
   std::uint32_t approximate = 0;
 };
 

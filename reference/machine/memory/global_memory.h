@@ -40,6 +40,16 @@ class GlobalMemory {
   /// The nearest allocation, for messages: "16 bytes past the end of 'c'".
   std::string describe(std::uint64_t address) const;
 
+  /// The allocation that holds `address`, else the one whose edge is closest; null if there is
+  /// none.
+  const Allocation* nearest(std::uint64_t address) const;
+
+  /// Storage of a module's `.global` variable: made on first use, then the same for every launch of
+  /// that program (identified by a number), as a loaded CUDA module's is. `created`: it is new and
+  /// wants its initial contents.
+  std::uint64_t module_variable(std::uint64_t program, const std::string& name, std::uint64_t bytes,
+                                std::uint64_t alignment, bool& created);
+
   /// Host access to device addresses; InputError when out of bounds.
   void write(std::uint64_t address, std::span<const std::byte> bytes);
   void read(std::uint64_t address, std::span<std::byte> bytes) const;

@@ -1,0 +1,180 @@
+#include "reference/machine/exec/async_copy.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "reference/machine/exec/lanes.h"
+#include "reference/machine/exec/memory.h"
+#include "reference/machine/program/instruction_builder.h"
+#include "reference/support/error.h"
+
+// cp.async and its groups (PTX ISA 9.7.9.25). A copy may take place any time between its issue and
+// the wait for its group: here at the wait (lazily), or at once (eagerly) when the schedule says
+// so.
+
+namespace bitgate::machine {
+
+namespace {
+
+void copy_lane(const PendingCopy& copy, std::size_t lane) {
+  const std::uint8_t from_source = copy.source_bytes[lane];
+  if (from_source != 0) {
+    std::memcpy(copy.destination[lane], copy.source[lane], from_source);
+  }
+  if (from_source < copy.bytes) {
+    std::memset(copy.destination[lane] + from_source, 0, std::size_t{copy.bytes} - from_source);
+  }
+}
+
+template <class Due>
+void complete(Warp& warp, std::uint32_t lanes, Due&& due) {
+  auto out = warp.copies.begin();
+  for (auto copy = warp.copies.begin(); copy != warp.copies.end(); ++copy) {
+    std::uint32_t now = 0;
+    each_lane(copy->mask & lanes, [&](std::size_t lane) {
+      if (due(*copy, lane)) now |= kLaneBit[lane];
+    });
+    each_lane(now, [&](std::size_t lane) { copy_lane(*copy, lane); });
+    copy->mask &= ~now;
+    if (copy->mask != 0) {
+      if (out != copy) *out = *copy;
+      ++out;
+    }
+  }
+  warp.copies.erase(out, warp.copies.end());
+}
+
+/// a: shared address, b: global address; list: source size, offset of each address, cp-size, and
+/// whether the source size counts.
+template <std::uint32_t Bytes>
+void copy_async(Context& x, const Op& op) {
+  const std::uint32_t* lists = x.state->code->lists.data() + op.list;
+  const auto shared_offset = static_cast<std::int32_t>(lists[1]);
+  const auto global_offset = static_cast<std::int32_t>(lists[2]);
+  const std::uint32_t* source_size = x.lanes32(lists[0]);
+  HostAddresses destination;
+  locate_shared(x, op.a, (op.extra & kBaseIs32Bits) != 0, shared_offset, Bytes, Access::write,
+                destination);
+
+  PendingCopy copy;
+  copy.mask = x.active;
+  copy.bytes = Bytes;
+  copy.group = x.warp->open_group;
+  // A source size of 0 reads nothing: the address may then be anything.
+  std::uint32_t whole = 0;
+  std::uint32_t partial = 0;
+  each_lane(x.active, [&](std::size_t lane) {
+    if (source_size[lane] > Bytes) {
+      throw_fault(Fault::Kind::out_of_bounds, static_cast<int>(lane),
+                  "cp.async with a source size above the copy size");
+    }
+    copy.source_bytes[lane] = static_cast<std::uint8_t>(source_size[lane]);
+    copy.destination[lane] = destination[lane];
+    if (source_size[lane] == Bytes) {
+      whole |= kLaneBit[lane];
+    } else if (source_size[lane] != 0) {
+      partial |= kLaneBit[lane];
+    }
+  });
+  const std::uint32_t all = x.active;
+  const auto locate_source = [&](std::uint32_t lanes, std::uint32_t bytes) {
+    x.activate(lanes);
+    HostAddresses source;
+    locate_global(x, op, op.b, global_offset, bytes, Bytes, source);
+    each_lane(lanes, [&](std::size_t lane) { copy.source[lane] = source[lane]; });
+  };
+  if (whole != 0) locate_source(whole, Bytes);
+  each_lane(partial, [&](std::size_t lane) { locate_source(kLaneBit[lane], source_size[lane]); });
+  x.activate(all);
+  if (x.state->eager_copies) {
+    each_lane(x.active, [&](std::size_t lane) { copy_lane(copy, lane); });
+    return;
+  }
+  x.warp->copies.push_back(copy);
+}
+
+void commit_group(Context& x, const Op&) {
+  each_lane(x.active, [&](std::size_t lane) { ++x.warp->open_group[lane]; });
+}
+
+/// All but the most recent `immediate` committed groups.
+void wait_group(Context& x, const Op& op) {
+  std::array<std::uint32_t, kLanes> bound{};
+  each_lane(x.active, [&](std::size_t lane) {
+    const std::int64_t first_pending =
+        static_cast<std::int64_t>(x.warp->open_group[lane]) - op.immediate;
+    bound[lane] = static_cast<std::uint32_t>(std::max<std::int64_t>(first_pending, 0));
+  });
+  complete(*x.warp, x.active, [&](const PendingCopy& copy, std::size_t lane) {
+    return copy.group[lane] < bound[lane];
+  });
+}
+
+void wait_all(Context& x, const Op&) { complete_all_copies(*x.warp, x.active); }
+
+void decode_copy(InstructionBuilder& builder) {
+  const auto set = [&](Handler handler) {
+    builder.op.full = handler;
+    builder.op.masked = handler;
+  };
+  if (builder.modifier(0) != "async") throw Unsupported("cp without .async");
+  if (builder.has("commit_group")) return set(&commit_group);
+  if (builder.has("wait_all")) return set(&wait_all);
+  if (builder.has("wait_group")) {
+    const ptx::Operand& count = builder.operand(0);
+    if (count.kind != ptx::Operand::Kind::immediate) {
+      throw Unsupported("cp.async.wait_group takes an immediate");
+    }
+    builder.op.immediate = static_cast<std::int64_t>(count.immediate.bits & 0x7fffffffU);
+    return set(&wait_group);
+  }
+  if (builder.has("bulk") || builder.has("mbarrier")) {
+    throw Unsupported("bulk copies and copies with an mbarrier are not implemented");
+  }
+  // cp.async.{ca,cg}.shared.global{…} [dst], [src], cp-size{, src-size | ignore-src}{, policy}
+  const auto destination = builder.address(&Op::a, builder.operand(0));
+  const std::int64_t shared_offset = builder.op.immediate;
+  const auto source = builder.address(&Op::b, builder.operand(1));
+  const std::int64_t global_offset = builder.op.immediate;
+  if (source.base_is_32_bits) throw Unsupported("a global address of 32 bits");
+  if (destination.base_is_32_bits) builder.op.extra |= kBaseIs32Bits;
+  const auto fits = [](std::int64_t v) { return v == static_cast<std::int32_t>(v); };
+  if (!fits(shared_offset) || !fits(global_offset)) throw Unsupported("an offset beyond 32 bits");
+  const ptx::Operand& size = builder.operand(2);
+  if (size.kind != ptx::Operand::Kind::immediate) throw Unsupported("cp-size is an immediate");
+  const std::uint64_t bytes = size.immediate.bits;
+  builder.begin_list();
+  if (builder.count() > 3 && !builder.has("L2::cache_hint")) {
+    const ptx::Operand& third = builder.operand(3);
+    if (third.kind == ptx::Operand::Kind::reg && builder.declared_kind(third) == Kind::predicate) {
+      throw Unsupported("cp.async with ignore-src");
+    }
+    builder.list_use(third, Kind::b32);
+  } else {
+    if (builder.count() > 4) throw Unsupported("cp.async with a source size and a policy");
+    builder.list_use_constant(Kind::b32, bytes);
+  }
+  builder.list_raw(static_cast<std::uint32_t>(shared_offset));
+  builder.list_raw(static_cast<std::uint32_t>(global_offset));
+  builder.use_allocation_cache();
+  switch (bytes) {
+    case 4:
+      return set(&copy_async<4>);
+    case 8:
+      return set(&copy_async<8>);
+    case 16:
+      return set(&copy_async<16>);
+    default:
+      throw Unsupported("cp.async of that size");
+  }
+}
+
+}  // namespace
+
+void complete_all_copies(Warp& warp, std::uint32_t lanes) {
+  complete(warp, lanes, [](const PendingCopy&, std::size_t) { return true; });
+}
+
+void add_async_copy_rows(DecodeTable& table) { table.decoder("cp", &decode_copy); }
+
+}  // namespace bitgate::machine

@@ -1,0 +1,348 @@
+#include <bit>
+#include <cstdint>
+#include <string>
+#include <type_traits>
+
+#include "reference/machine/exec/lanes.h"
+#include "reference/machine/program/instruction_builder.h"
+#include "reference/support/error.h"
+
+// Logic, shifts and bit fields (PTX ISA 9.7.1, 9.7.8). Shift amounts are clamped to the width.
+
+namespace bitgate::machine {
+
+namespace {
+
+using U16 = std::uint16_t;
+using U32 = std::uint32_t;
+using U64 = std::uint64_t;
+
+template <class T>
+constexpr T shift_left(T a, U32 n) {
+  constexpr U32 width = sizeof(T) * 8;
+  return static_cast<T>(n >= width ? T{0} : static_cast<T>(a << (n % width)));
+}
+template <class T>
+constexpr T shift_right(T a, U32 n) {
+  constexpr U32 width = sizeof(T) * 8;
+  if constexpr (std::is_signed_v<T>) {
+    return static_cast<T>(a >> (n >= width ? width - 1 : n));
+  } else {
+    return static_cast<T>(n >= width ? T{0} : static_cast<T>(a >> (n % width)));
+  }
+}
+
+/// bfe: `length` bits from `position`; bits beyond the top read as the sign (signed) or 0.
+template <class T>
+constexpr T extract(T a, U32 position, U32 length) {
+  constexpr U32 msb = sizeof(T) * 8 - 1;
+  using Un = std::make_unsigned_t<T>;
+  const U32 pos = position & 0xff;
+  const U32 len = length & 0xff;
+  bool sign = false;
+  if constexpr (std::is_signed_v<T>) {
+    if (len != 0) {
+      const U32 top = pos + len - 1 < msb ? pos + len - 1 : msb;
+      sign = (static_cast<Un>(a) >> top & 1U) != 0;
+    }
+  }
+  const Un shifted = pos > msb ? Un{0} : static_cast<Un>(static_cast<Un>(a) >> pos);
+  const U32 available = pos > msb ? 0 : msb + 1 - pos;
+  const U32 kept = len < available ? len : available;
+  const Un keep = kept > msb ? static_cast<Un>(~Un{0}) : static_cast<Un>((Un{1} << kept) - 1);
+  const Un value = shifted & keep;
+  return static_cast<T>(sign ? static_cast<Un>(value | ~keep) : value);
+}
+
+template <class T>
+constexpr T insert(T a, T b, U32 position, U32 length) {
+  constexpr U32 width = sizeof(T) * 8;
+  const U32 pos = position & 0xff;
+  const U32 len = length & 0xff;
+  if (pos >= width || len == 0) return b;
+  const T field = len >= width ? static_cast<T>(~T{0}) : static_cast<T>((T{1} << len) - 1);
+  const T mask = static_cast<T>(field << pos);
+  return static_cast<T>((b & ~mask) | (static_cast<T>(a << pos) & mask));
+}
+
+/// bfind: position of the most significant bit that differs from the sign; all ones if none.
+template <class T>
+constexpr U32 find_top(T a) {
+  auto bits = static_cast<std::make_unsigned_t<T>>(a);
+  if constexpr (std::is_signed_v<T>) {
+    if (a < 0) bits = static_cast<std::make_unsigned_t<T>>(~bits);
+  }
+  if (bits == 0) return 0xffffffffU;
+  return static_cast<U32>(sizeof(T) * 8 - 1) - static_cast<U32>(std::countl_zero(bits));
+}
+
+template <class T>
+constexpr T reverse(T a) {
+  T result = 0;
+  for (U32 i = 0; i < sizeof(T) * 8; ++i) {
+    result = static_cast<T>(result << 1) | static_cast<T>(a >> i & 1U);
+  }
+  return result;
+}
+
+constexpr U32 byte_of(U64 pair, U32 selector) {
+  const U32 byte = static_cast<U32>(pair >> (8 * (selector & 7U))) & 0xffU;
+  if ((selector & 8U) == 0) return byte;
+  return (byte & 0x80U) != 0 ? 0xffU : 0U;
+}
+
+enum class Permute : std::uint8_t { plain, f4e, b4e, rc8, ecl, ecr, rc16 };
+
+/// prmt: selectors of the four result bytes by mode (PTX ISA, prmt, tables).
+template <Permute Mode>
+constexpr U32 permute(U32 a, U32 b, U32 c) {
+  const U64 pair = static_cast<U64>(b) << 32 | a;
+  U32 result = 0;
+  const U32 s = c & 3U;
+  for (U32 i = 0; i < 4; ++i) {
+    U32 selector = 0;
+    switch (Mode) {
+      case Permute::plain:
+        selector = c >> (4 * i) & 0xfU;
+        break;
+      case Permute::f4e:
+        selector = s + i;
+        break;
+      case Permute::b4e:
+        selector = (s + 8 - i) & 7U;
+        break;
+      case Permute::rc8:
+        selector = s;
+        break;
+      case Permute::ecl:
+        selector = i > s ? i : s;
+        break;
+      case Permute::ecr:
+        selector = i < s ? i : s;
+        break;
+      case Permute::rc16:
+        selector = (s & 1U) * 2 + (i & 1U);
+        break;
+    }
+    result |= byte_of(pair, selector) << (8 * i);
+  }
+  return result;
+}
+
+template <bool Left, bool Wrap>
+constexpr U32 funnel(U32 a, U32 b, U32 c) {
+  const U32 n = Wrap ? c & 31U : (c > 32 ? 32 : c);
+  const U64 pair = static_cast<U64>(b) << 32 | a;
+  return Left ? static_cast<U32>((pair << n) >> 32) : static_cast<U32>(pair >> n);
+}
+
+/// fns: position of the offset-th set bit from `base` (PTX ISA, fns, pseudocode).
+constexpr U32 find_nth_set(U32 mask, U32 base, std::int32_t offset) {
+  if (offset == 0) {
+    if (base < 32 && (mask >> base & 1U) != 0) return base;
+    return 0xffffffffU;
+  }
+  std::int64_t position = base;
+  const std::int64_t step = offset > 0 ? 1 : -1;
+  std::int64_t wanted = offset > 0 ? std::int64_t{offset} : -std::int64_t{offset};
+  for (; position >= 0 && position < 32; position += step) {
+    if ((mask >> position & 1U) != 0 && --wanted == 0) return static_cast<U32>(position);
+  }
+  return 0xffffffffU;
+}
+
+template <class T>
+[[gnu::cold]] void logic_rows(DecodeTable& table, const std::string& type) {
+  table.add(lanes<[](T a, T b) -> T { return static_cast<T>(a & b); }>("and." + type));
+  table.add(lanes<[](T a, T b) -> T { return static_cast<T>(a | b); }>("or." + type));
+  table.add(lanes<[](T a, T b) -> T { return static_cast<T>(a ^ b); }>("xor." + type));
+  table.add(lanes<[](T a) -> T { return static_cast<T>(~a); }>("not." + type));
+  table.add(lanes<[](T a) -> T { return a == 0 ? T{1} : T{0}; }>("cnot." + type));
+  table.add(lanes<[](T a, U32 n) -> T { return shift_left(a, n); }>("shl." + type));
+  table.add(lanes<[](T a, U32 n) -> T { return shift_right(a, n); }>("shr." + type));
+}
+
+template <class T>
+[[gnu::cold]] void field_rows(DecodeTable& table) {
+  const std::string type = ptx_type<T>();
+  table.add(lanes<[](T a, U32 n) -> T { return shift_right(a, n); }>("shr." + type));
+  if constexpr (sizeof(T) >= 4) {
+    table.add(
+        lanes<[](T a, U32 pos, U32 len) -> T { return extract(a, pos, len); }>("bfe." + type));
+    table.add(lanes<[](T a) -> U32 { return find_top(a); }>("bfind." + type));
+    table.add(lanes<[](T a) -> U32 {
+      const U32 top = find_top(a);
+      return top == 0xffffffffU ? top : static_cast<U32>(sizeof(T) * 8 - 1) - top;
+    }>("bfind.shiftamt." + type));
+  }
+}
+
+template <class T>
+[[gnu::cold]] void count_rows(DecodeTable& table, const std::string& type) {
+  table.add(lanes<[](T a) -> U32 { return static_cast<U32>(std::popcount(a)); }>("popc." + type));
+  table.add(lanes<[](T a) -> U32 { return static_cast<U32>(std::countl_zero(a)); }>("clz." + type));
+  table.add(lanes<[](T a) -> T { return reverse(a); }>("brev." + type));
+  table.add(
+      lanes<[](T a, T b, U32 pos, U32 len) -> T { return insert(a, b, pos, len); }>("bfi." + type));
+}
+
+/// lop3: bit i of the table, i = a·4 + b·2 + c. As a sum of minterms over whole vectors.
+template <bool Masked>
+void lop3(Context& x, const Op& op) {
+  U32* d = x.lanes32(op.d);
+  const U32* a = x.lanes32(op.a);
+  const U32* b = x.lanes32(op.b);
+  const U32* c = x.lanes32(op.c);
+  const U32* mask = x.lane_mask.data();
+  U32 term[8];
+  for (U32 i = 0; i < 8; ++i) term[i] = (op.extra >> i & 1U) != 0 ? 0xffffffffU : 0U;
+  BITGATE_LANE_LOOP
+  for (int lane = 0; lane < kLanes; ++lane) {
+    const U32 va = a[lane];
+    const U32 vb = b[lane];
+    const U32 vc = c[lane];
+    // A tree of bitwise selects: c chooses between neighbours, then b, then a.
+    const U32 t0 = (vc & term[1]) | (~vc & term[0]);
+    const U32 t1 = (vc & term[3]) | (~vc & term[2]);
+    const U32 t2 = (vc & term[5]) | (~vc & term[4]);
+    const U32 t3 = (vc & term[7]) | (~vc & term[6]);
+    const U32 low = (vb & t1) | (~vb & t0);
+    const U32 high = (vb & t3) | (~vb & t2);
+    const U32 value = (va & high) | (~va & low);
+    d[lane] = Masked ? (mask[lane] != 0 ? value : d[lane]) : value;
+  }
+}
+
+/// The tables that compilers write most often, as their few instructions.
+template <auto F>
+void use_plain(Op& op) {
+  op.full = &SignatureOf<F>::template apply<false, F>;
+  op.masked = &SignatureOf<F>::template apply<true, F>;
+}
+
+void decode_lop3(InstructionBuilder& builder) {
+  if (builder.has("or") || builder.has("and")) throw Unsupported("lop3 with a predicate result");
+  const ptx::Operand& table = builder.operand(4);
+  if (table.kind != ptx::Operand::Kind::immediate || table.immediate.bits > 255) {
+    throw Unsupported("the table of lop3 is an immediate from 0 to 255");
+  }
+  builder.op.extra = static_cast<std::uint8_t>(table.immediate.bits);
+  builder.op.full = &lop3<false>;
+  builder.op.masked = &lop3<true>;
+  switch (builder.op.extra) {
+    case 0xc0:
+      use_plain<[](U32 a, U32 b, U32) -> U32 { return a & b; }>(builder.op);
+      break;
+    case 0xea:
+      use_plain<[](U32 a, U32 b, U32 c) -> U32 { return (a & b) | c; }>(builder.op);
+      break;
+    case 0x6a:
+      use_plain<[](U32 a, U32 b, U32 c) -> U32 { return (a & b) ^ c; }>(builder.op);
+      break;
+    case 0x96:
+      use_plain<[](U32 a, U32 b, U32 c) -> U32 { return a ^ b ^ c; }>(builder.op);
+      break;
+    case 0xfe:
+      use_plain<[](U32 a, U32 b, U32 c) -> U32 { return a | b | c; }>(builder.op);
+      break;
+    case 0x80:
+      use_plain<[](U32 a, U32 b, U32 c) -> U32 { return a & b & c; }>(builder.op);
+      break;
+    default:
+      break;
+  }
+  builder.define(&Op::d, builder.operand(0), Kind::b32);
+  builder.use(&Op::a, builder.operand(1), Kind::b32);
+  builder.use(&Op::b, builder.operand(2), Kind::b32);
+  builder.use(&Op::c, builder.operand(3), Kind::b32);
+}
+
+enum class Logic : std::uint8_t { land, lor, lxor, lnot };
+
+template <Logic L>
+void predicate_logic(Context& x, const Op& op) {
+  const U32 a = x.predicate(op.a) ^ ((op.flip & 1U) != 0 ? kAllLanes : 0U);
+  const U32 b = x.predicate(op.b) ^ ((op.flip & 2U) != 0 ? kAllLanes : 0U);
+  U32 value = 0;
+  switch (L) {
+    case Logic::land:
+      value = a & b;
+      break;
+    case Logic::lor:
+      value = a | b;
+      break;
+    case Logic::lxor:
+      value = a ^ b;
+      break;
+    case Logic::lnot:
+      value = ~a;
+      break;
+  }
+  store_predicate(x, op.d, value);
+}
+
+template <Logic L>
+[[gnu::cold]] void predicate_row(DecodeTable& table, const std::string& mnemonic) {
+  DecodeTable::Row row;
+  row.mnemonic = mnemonic;
+  row.operands.assign(L == Logic::lnot ? 2 : 3, Kind::predicate);
+  row.full = &predicate_logic<L>;
+  row.masked = row.full;
+  table.add(row);
+}
+
+}  // namespace
+
+[[gnu::cold]] void add_bit_rows(DecodeTable& table) {
+  logic_rows<U16>(table, "b16");
+  logic_rows<U32>(table, "b32");
+  logic_rows<U64>(table, "b64");
+  field_rows<U16>(table);
+  field_rows<std::int16_t>(table);
+  field_rows<U32>(table);
+  field_rows<std::int32_t>(table);
+  field_rows<U64>(table);
+  field_rows<std::int64_t>(table);
+  count_rows<U32>(table, "b32");
+  count_rows<U64>(table, "b64");
+  predicate_row<Logic::land>(table, "and.pred");
+  predicate_row<Logic::lor>(table, "or.pred");
+  predicate_row<Logic::lxor>(table, "xor.pred");
+  predicate_row<Logic::lnot>(table, "not.pred");
+
+  table.add(lanes<[](U32 a, U32 b, U32 c) -> U32 { return permute<Permute::plain>(a, b, c); }>(
+      "prmt.b32"));
+  table.add(lanes<[](U32 a, U32 b, U32 c) -> U32 { return permute<Permute::f4e>(a, b, c); }>(
+      "prmt.b32.f4e"));
+  table.add(lanes<[](U32 a, U32 b, U32 c) -> U32 { return permute<Permute::b4e>(a, b, c); }>(
+      "prmt.b32.b4e"));
+  table.add(lanes<[](U32 a, U32 b, U32 c) -> U32 { return permute<Permute::rc8>(a, b, c); }>(
+      "prmt.b32.rc8"));
+  table.add(lanes<[](U32 a, U32 b, U32 c) -> U32 { return permute<Permute::ecl>(a, b, c); }>(
+      "prmt.b32.ecl"));
+  table.add(lanes<[](U32 a, U32 b, U32 c) -> U32 { return permute<Permute::ecr>(a, b, c); }>(
+      "prmt.b32.ecr"));
+  table.add(lanes<[](U32 a, U32 b, U32 c) -> U32 { return permute<Permute::rc16>(a, b, c); }>(
+      "prmt.b32.rc16"));
+  table.add(lanes<[](U32 a, U32 b, U32 c) -> U32 { return funnel<true, true>(a, b, c); }>(
+      "shf.l.wrap.b32"));
+  table.add(lanes<[](U32 a, U32 b, U32 c) -> U32 { return funnel<true, false>(a, b, c); }>(
+      "shf.l.clamp.b32"));
+  table.add(lanes<[](U32 a, U32 b, U32 c) -> U32 { return funnel<false, true>(a, b, c); }>(
+      "shf.r.wrap.b32"));
+  table.add(lanes<[](U32 a, U32 b, U32 c) -> U32 { return funnel<false, false>(a, b, c); }>(
+      "shf.r.clamp.b32"));
+  table.add(lanes<[](U32 mask, U32 base, std::int32_t offset) -> U32 {
+    return find_nth_set(mask, base, offset);
+  }>("fns.b32"));
+  table.decoder("lop3", &decode_lop3);
+  table.add(lanes<[](U32 position, U32 width) -> U32 {
+    if (position >= 32 || width == 0) return 0;
+    return (width >= 32 ? 0xffffffffU : (1U << width) - 1) << position;
+  }>("bmsk.clamp.b32"));
+  table.add(lanes<[](U32 position, U32 width) -> U32 {
+    return ((1U << (width & 31U)) - 1) << (position & 31U);
+  }>("bmsk.wrap.b32"));
+}
+
+}  // namespace bitgate::machine

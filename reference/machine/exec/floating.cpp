@@ -1,0 +1,229 @@
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <string>
+
+#include "reference/machine/exec/lanes.h"
+#include "reference/machine/exec/nan.h"
+#include "reference/machine/exec/rounding.h"
+
+// f32 and f64 arithmetic (PTX ISA 9.7.3), one IEEE rounding each.
+
+namespace bitgate::machine {
+
+namespace {
+
+/// A function under a rounding mode. It is kept out of line from the mode change by the memory
+/// barriers of RoundingScope: sources and destination are memory.
+template <Rounding R, auto F>
+void rounded(Context& x, const Op& op) {
+  const RoundingScope scope(R);
+  ScalarSignature<decltype(&decltype(F)::operator())>::template apply<F>(x, op);
+}
+
+template <auto F>
+[[gnu::cold]] void add_rounded(DecodeTable& table, Rounding rounding, const std::string& mnemonic) {
+  DecodeTable::Row row = SignatureOf<F>::row(mnemonic);
+  switch (rounding) {
+    case Rounding::rn:
+      row = lanes<F>(mnemonic);
+      break;
+    case Rounding::rz:
+      row.full = &rounded<Rounding::rz, F>;
+      row.masked = row.full;
+      break;
+    case Rounding::rm:
+      row.full = &rounded<Rounding::rm, F>;
+      row.masked = row.full;
+      break;
+    case Rounding::rp:
+      row.full = &rounded<Rounding::rp, F>;
+      row.masked = row.full;
+      break;
+  }
+  table.add(row);
+}
+
+/// The function for the unmarked mnemonic too, where PTX has one: it rounds to nearest even.
+template <auto F>
+[[gnu::cold]] void add_all_roundings(DecodeTable& table, const std::string& opcode,
+                                     const std::string& suffix, bool unmarked) {
+  if (unmarked) table.add(lanes<F>(opcode + suffix));
+  for (const Rounding r : {Rounding::rn, Rounding::rz, Rounding::rm, Rounding::rp}) {
+    add_rounded<F>(table, r, opcode + "." + name(r) + suffix);
+  }
+}
+
+template <bool Flush>
+constexpr float in(float v) {
+  return Flush ? flush(v) : v;
+}
+template <bool Flush, bool Saturate>
+constexpr float out(float v) {
+  if constexpr (Saturate) {
+    // After the flush: a subnormal result is within [0, 1] as it stands.
+    return saturate(Flush ? flush(v) : v);
+  } else {
+    return canonical(Flush ? flush(v) : v);
+  }
+}
+
+template <bool Flush, bool Saturate>
+[[gnu::cold]] void single_rows(DecodeTable& table) {
+  const std::string suffix = std::string(Flush ? ".ftz" : "") + (Saturate ? ".sat" : "") + ".f32";
+  add_all_roundings<[](float a, float b) -> float {
+    return out<Flush, Saturate>(in<Flush>(a) + in<Flush>(b));
+  }>(table, "add", suffix, true);
+  add_all_roundings<[](float a, float b) -> float {
+    return out<Flush, Saturate>(in<Flush>(a) - in<Flush>(b));
+  }>(table, "sub", suffix, true);
+  add_all_roundings<[](float a, float b) -> float {
+    return out<Flush, Saturate>(in<Flush>(a) * in<Flush>(b));
+  }>(table, "mul", suffix, true);
+  add_all_roundings<[](float a, float b, float c) -> float {
+    return out<Flush, Saturate>(std::fma(in<Flush>(a), in<Flush>(b), in<Flush>(c)));
+  }>(table, "fma", suffix, false);
+  add_all_roundings<[](float a, float b, float c) -> float {
+    return out<Flush, Saturate>(std::fma(in<Flush>(a), in<Flush>(b), in<Flush>(c)));
+  }>(table, "mad", suffix, false);
+}
+
+template <bool Flush>
+[[gnu::cold]] void single_rows_without_saturation(DecodeTable& table) {
+  const std::string suffix = std::string(Flush ? ".ftz" : "") + ".f32";
+  add_all_roundings<[](float a, float b) -> float {
+    return out<Flush, false>(in<Flush>(a) / in<Flush>(b));
+  }>(table, "div", suffix, false);
+  add_all_roundings<[](float a) -> float { return out<Flush, false>(1.0F / in<Flush>(a)); }>(
+      table, "rcp", suffix, false);
+  add_all_roundings<[](float a) -> float { return out<Flush, false>(std::sqrt(in<Flush>(a))); }>(
+      table, "sqrt", suffix, false);
+  table.add(lanes<[](float a) -> float {
+    const float v = in<Flush>(a);
+    return canonical(std::bit_cast<float>(std::bit_cast<std::uint32_t>(v) & 0x7fffffffU));
+  }>("abs" + suffix));
+  table.add(lanes<[](float a) -> float {
+    const float v = in<Flush>(a);
+    return canonical(std::bit_cast<float>(std::bit_cast<std::uint32_t>(v) ^ 0x80000000U));
+  }>("neg" + suffix));
+}
+
+/// An integer that orders f32 as numbers do, −0 below +0.
+constexpr std::int32_t ordered(float v) {
+  const auto bits = std::bit_cast<std::int32_t>(v);
+  return bits ^ ((bits >> 31) & 0x7fffffff);
+}
+constexpr std::int64_t ordered(double v) {
+  const auto bits = std::bit_cast<std::int64_t>(v);
+  return bits ^ ((bits >> 63) & 0x7fffffffffffffffLL);
+}
+
+template <bool Maximum, bool PropagateNan>
+constexpr float extreme(float a, float b) {
+  const bool a_first = Maximum ? ordered(a) > ordered(b) : ordered(a) < ordered(b);
+  const bool take_b = is_nan(a) || (!is_nan(b) && !a_first);
+  const float number = canonical(take_b ? b : a);
+  if constexpr (PropagateNan) {
+    return is_nan(a) || is_nan(b) ? std::bit_cast<float>(kNan32) : number;
+  } else {
+    return number;
+  }
+}
+
+template <bool Flush, bool PropagateNan>
+[[gnu::cold]] void extreme_rows(DecodeTable& table) {
+  const std::string suffix =
+      std::string(Flush ? ".ftz" : "") + (PropagateNan ? ".NaN" : "") + ".f32";
+  table.add(lanes<[](float a, float b) -> float {
+    return extreme<false, PropagateNan>(in<Flush>(a), in<Flush>(b));
+  }>("min" + suffix));
+  table.add(lanes<[](float a, float b) -> float {
+    return extreme<true, PropagateNan>(in<Flush>(a), in<Flush>(b));
+  }>("max" + suffix));
+}
+
+// With two NaNs, add, sub, mul, min and max take the second operand's; fma takes b's, then c's,
+// then a's; div the first's.
+constexpr double pick_nan(double a, double b, double result) {
+  if (is_nan(b)) return quiet(b);
+  if (is_nan(a)) return quiet(a);
+  return result;
+}
+
+template <bool Maximum>
+constexpr double extreme(double a, double b) {
+  if (is_nan(a) && is_nan(b)) return quiet(b);
+  if (is_nan(a)) return b;
+  if (is_nan(b)) return a;
+  const bool a_first = Maximum ? ordered(a) > ordered(b) : ordered(a) < ordered(b);
+  return a_first ? a : b;
+}
+
+[[gnu::cold]] void double_rows(DecodeTable& table) {
+  add_all_roundings<[](double a, double b) -> double { return pick_nan(a, b, a + b); }>(
+      table, "add", ".f64", true);
+  add_all_roundings<[](double a, double b) -> double { return pick_nan(a, b, a - b); }>(
+      table, "sub", ".f64", true);
+  add_all_roundings<[](double a, double b) -> double { return pick_nan(a, b, a * b); }>(
+      table, "mul", ".f64", true);
+  constexpr auto fused = [](double a, double b, double c) -> double {
+    if (is_nan(b)) return quiet(b);
+    if (is_nan(c)) return quiet(c);
+    if (is_nan(a)) return quiet(a);
+    return std::fma(a, b, c);
+  };
+  add_all_roundings<fused>(table, "fma", ".f64", false);
+  add_all_roundings<fused>(table, "mad", ".f64", false);
+  add_all_roundings<[](double a, double b) -> double { return pick_nan(b, a, a / b); }>(
+      table, "div", ".f64", false);
+  add_all_roundings<[](double a) -> double { return is_nan(a) ? quiet(a) : 1.0 / a; }>(
+      table, "rcp", ".f64", false);
+  add_all_roundings<[](double a) -> double { return is_nan(a) ? quiet(a) : std::sqrt(a); }>(
+      table, "sqrt", ".f64", false);
+  table.add(lanes<[](double a, double b) -> double { return extreme<false>(a, b); }>("min.f64"));
+  table.add(lanes<[](double a, double b) -> double { return extreme<true>(a, b); }>("max.f64"));
+  // A NaN's sign stays.
+  table.add(
+      lanes<[](double a) -> double { return is_nan(a) ? quiet(a) : std::abs(a); }>("abs.f64"));
+  table.add(lanes<[](double a) -> double { return is_nan(a) ? quiet(a) : -a; }>("neg.f64"));
+}
+
+}  // namespace
+
+[[gnu::cold]] void add_float_rows(DecodeTable& table) {
+  single_rows<false, false>(table);
+  single_rows<false, true>(table);
+  single_rows<true, false>(table);
+  single_rows<true, true>(table);
+  single_rows_without_saturation<false>(table);
+  single_rows_without_saturation<true>(table);
+  extreme_rows<false, false>(table);
+  extreme_rows<false, true>(table);
+  extreme_rows<true, false>(table);
+  extreme_rows<true, true>(table);
+  double_rows(table);
+
+  // copysign: the sign of a, the magnitude of b; payloads stay.
+  table.add(lanes<[](std::uint32_t a, std::uint32_t b) -> std::uint32_t {
+    return (a & 0x80000000U) | (b & 0x7fffffffU);
+  }>("copysign.f32"));
+  table.add(lanes<[](std::uint64_t a, std::uint64_t b) -> std::uint64_t {
+    return (a & 0x8000000000000000ULL) | (b & 0x7fffffffffffffffULL);
+  }>("copysign.f64"));
+  for (const char* opcode : {"div.approx", "div.full", "rcp.approx", "sqrt.approx"}) {
+    for (const char* suffix : {".f32", ".ftz.f32"}) {
+      table.unsupported(std::string(opcode) + suffix,
+                        "its result is an approximation that PTX does not fix");
+    }
+  }
+  table.unsupported("rcp.approx.ftz.f64", "its result is an approximation that PTX does not fix");
+
+  constexpr const char* kNotLike = "that form is not implemented";
+  for (const char* opcode :
+       {"add", "sub", "mul", "fma", "mad", "div", "rcp", "sqrt", "min", "max"}) {
+    if (table.rows().contains(opcode)) continue;
+    table.unsupported(opcode, kNotLike);
+  }
+}
+
+}  // namespace bitgate::machine

@@ -1,0 +1,511 @@
+#include "reference/machine/exec/warp.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+#include <string>
+
+#include "reference/machine/exec/async_copy.h"
+#include "reference/machine/exec/lanes.h"
+#include "reference/machine/exec/synchronisation.h"
+
+// A warp as a set of splits: (place, lanes). The split with the smallest place runs first, until it
+// meets another at the same place and merges with it; so lanes reconverge at the earliest point
+// that they share. A split that uses up its turn lets the others go first: a lane may wait for
+// another of its own warp.
+
+namespace bitgate::machine {
+
+namespace {
+
+constexpr std::uint32_t kNowhere = std::numeric_limits<std::uint32_t>::max();
+
+bool runs(const Split& split) { return split.state == Split::State::running; }
+
+/// Joins splits that are at the same place and neither waits for a barrier.
+void merge(Warp& warp) {
+  auto& splits = warp.splits;
+  for (std::size_t i = 0; i < splits.size(); ++i) {
+    if (splits[i].state == Split::State::barrier) continue;
+    for (std::size_t j = i + 1; j < splits.size();) {
+      if (splits[j].pc == splits[i].pc && splits[j].state != Split::State::barrier) {
+        splits[i].mask |= splits[j].mask;
+        splits[i].state = Split::State::running;
+        splits.erase(splits.begin() + static_cast<std::ptrdiff_t>(j));
+      } else {
+        ++j;
+      }
+    }
+  }
+}
+
+/// The split whose turn it is, or none.
+Split* pick(Warp& warp) {
+  Split* lowest = nullptr;
+  for (Split& split : warp.splits) {
+    if (!runs(split)) continue;
+    if (warp.turn_lane >= 0 && (split.mask >> warp.turn_lane & 1U) != 0) return &split;
+    if (lowest == nullptr || split.pc < lowest->pc) lowest = &split;
+  }
+  return lowest;
+}
+
+/// The next place at which another split stands.
+std::uint32_t next_meeting(const Warp& warp, const Split& current) {
+  std::uint32_t result = kNowhere;
+  for (const Split& split : warp.splits) {
+    if (&split != &current && split.state != Split::State::barrier && split.pc > current.pc) {
+      result = std::min(result, split.pc);
+    }
+  }
+  return result;
+}
+
+/// After a turn that was used up, another split leads, by the order of their lowest lanes.
+void rotate(Warp& warp, std::uint32_t current_mask) {
+  warp.turn_lane = -1;
+  if (warp.splits.size() < 2) return;
+  const int current = std::countr_zero(current_mask);
+  int next = kLanes;
+  int first = kLanes;
+  for (const Split& split : warp.splits) {
+    if (!runs(split) || split.mask == current_mask) continue;
+    const int lane = std::countr_zero(split.mask);
+    first = std::min(first, lane);
+    if (lane > current) next = std::min(next, lane);
+  }
+  if (next == kLanes) next = first;
+  if (next < kLanes) warp.turn_lane = next;
+}
+
+/// Lets go the splits of the block that wait for barrier `number`.
+void release(Block& block, std::uint32_t number) {
+  Barrier& barrier = block.barriers[number];
+  for (Warp& warp : block.warps) {
+    for (Split& split : warp.splits) {
+      if (split.state == Split::State::barrier && split.barrier == number) {
+        split.state = Split::State::running;
+        ++split.pc;
+      }
+    }
+    merge(warp);
+  }
+  std::fill(barrier.arrived.begin(), barrier.arrived.end(), 0U);
+  barrier.expected = 0;
+  barrier.true_count = 0;
+  barrier.thread_count = 0;
+  barrier.in_use = false;
+}
+
+/// Gives the waiting lanes of a reduction their result.
+void write_reductions(Block& block, const Code& code, std::uint32_t number) {
+  const Barrier& barrier = block.barriers[number];
+  for (Warp& warp : block.warps) {
+    for (const Split& split : warp.splits) {
+      if (split.state != Split::State::barrier || split.barrier != number) continue;
+      const Op& op = code.ops[split.pc];
+      Context x;
+      x.registers = warp.registers.data();
+      x.activate(split.mask);
+      switch (static_cast<BarrierAction>(op.extra)) {
+        case BarrierAction::popc:
+          each_lane(split.mask,
+                    [&](std::size_t lane) { x.lanes32(op.d)[lane] = barrier.true_count; });
+          break;
+        case BarrierAction::land:
+          store_predicate(x, op.d, barrier.true_count == barrier.thread_count ? kAllLanes : 0U);
+          break;
+        case BarrierAction::lor:
+          store_predicate(x, op.d, barrier.true_count != 0 ? kAllLanes : 0U);
+          break;
+        case BarrierAction::sync:
+        case BarrierAction::arrive:
+          break;
+      }
+    }
+  }
+}
+
+/// Threads that count as arrived: a warp all of whose live lanes are there counts whole.
+bool complete(const Block& block, const Barrier& barrier) {
+  if (barrier.expected == 0) {
+    return std::all_of(block.warps.begin(), block.warps.end(), [&](const Warp& warp) {
+      return (warp.live & ~barrier.arrived[warp.index]) == 0;
+    });
+  }
+  std::uint32_t threads = 0;
+  for (const Warp& warp : block.warps) {
+    const std::uint32_t arrived = barrier.arrived[warp.index];
+    if (arrived == 0) continue;
+    threads +=
+        (warp.live & ~arrived) == 0 ? kLanes : static_cast<std::uint32_t>(std::popcount(arrived));
+  }
+  return threads >= barrier.expected;
+}
+
+void check_barrier(Block& block, const Code& code, std::uint32_t number) {
+  Barrier& barrier = block.barriers[number];
+  if (!barrier.in_use || !complete(block, barrier)) return;
+  write_reductions(block, code, number);
+  release(block, number);
+}
+
+void arrive(Context& x, Warp& warp, const Op& op, std::uint32_t lanes, std::uint32_t pc) {
+  Block& block = *warp.block;
+  const auto first = static_cast<std::size_t>(std::countr_zero(lanes));
+  const std::uint32_t number = x.lanes32(op.a)[first];
+  const std::uint32_t count = x.lanes32(op.b)[first];
+  each_lane(lanes, [&](std::size_t lane) {
+    if (x.lanes32(op.a)[lane] != number || x.lanes32(op.b)[lane] != count) {
+      throw_fault(Fault::Kind::barrier, static_cast<int>(lane),
+                  "lanes of one warp name different barriers or counts");
+    }
+  });
+  if (number >= block.barriers.size()) {
+    throw_fault(Fault::Kind::barrier, -1,
+                fmt::format("barrier {} does not exist; there are 0 to 15", number));
+  }
+  if (count % kLanes != 0) {
+    throw_fault(Fault::Kind::barrier, -1,
+                fmt::format("barrier {} with a count of {} threads, which is no multiple of 32",
+                            number, count));
+  }
+  if (count > block.warps.size() * kLanes) {
+    throw_fault(Fault::Kind::barrier, -1,
+                fmt::format("barrier {} waits for {} threads; the block has {}", number, count,
+                            block.warps.size() * kLanes));
+  }
+  const auto action = static_cast<BarrierAction>(op.extra);
+  if (action == BarrierAction::arrive && count == 0) {
+    throw_fault(Fault::Kind::barrier, -1, "bar.arrive without a count of threads");
+  }
+  Barrier& barrier = block.barriers[number];
+  if (!barrier.in_use) {
+    barrier.in_use = true;
+    barrier.expected = count;
+    barrier.arrived.assign(block.warps.size(), 0U);
+  } else if (barrier.expected != count) {
+    throw_fault(Fault::Kind::barrier, -1,
+                fmt::format("barrier {} is waited for with {} and with {} threads", number,
+                            barrier.expected, count));
+  }
+  if ((barrier.arrived[warp.index] & lanes) != 0) {
+    throw_fault(Fault::Kind::barrier, -1,
+                fmt::format("a thread arrives twice at barrier {} before it completes", number));
+  }
+  barrier.arrived[warp.index] |= lanes;
+  if (action >= BarrierAction::popc) {
+    const std::uint32_t p = x.predicate(op.c) ^ ((op.flip & 4U) != 0 ? kAllLanes : 0U);
+    barrier.true_count += static_cast<std::uint32_t>(std::popcount(p & lanes));
+    barrier.thread_count += static_cast<std::uint32_t>(std::popcount(lanes));
+  }
+  if (action != BarrierAction::arrive) {
+    for (Split& split : warp.splits) {
+      if (split.mask == lanes) {
+        split.state = Split::State::barrier;
+        split.barrier = number;
+        split.pc = pc;
+      }
+    }
+  }
+  check_barrier(block, *x.state->code, number);
+}
+
+/// Splits off `lanes`, which stay where they are; the rest of the split goes on to the next
+/// instruction. Gives the index of the split that stays.
+std::size_t separate(Warp& warp, std::size_t index, std::uint32_t lanes) {
+  if (warp.splits[index].mask == lanes) return index;
+  Split apart = warp.splits[index];
+  apart.mask = lanes;
+  warp.splits[index].mask &= ~lanes;
+  ++warp.splits[index].pc;
+  warp.splits.push_back(apart);
+  return warp.splits.size() - 1;
+}
+
+void exit_lanes(Context& x, Warp& warp, std::uint32_t lanes) {
+  complete_all_copies(warp, lanes);
+  warp.live &= ~lanes;
+  for (Split& split : warp.splits) {
+    split.mask &= ~lanes;
+    // Who waits for lanes of the warp looks again.
+    if (split.state == Split::State::converging) split.state = Split::State::running;
+  }
+  std::erase_if(warp.splits, [](const Split& split) { return split.mask == 0; });
+  Block& block = *warp.block;
+  for (std::uint32_t number = 0; number < block.barriers.size(); ++number) {
+    check_barrier(block, *x.state->code, number);
+  }
+}
+
+/// Whether the lanes that the active ones' member masks name are here. bar.warp.sync may be met at
+/// several places: there the lanes that wait at others count as well.
+bool converged(Context& x, const Warp& warp, const Op& op, std::uint32_t active) {
+  const std::uint32_t* member = x.lanes32(op.a);
+  std::uint32_t needed = 0;
+  each_lane(active, [&](std::size_t lane) {
+    if ((member[lane] & kLaneBit[lane]) == 0) {
+      throw_fault(
+          Fault::Kind::inactive_lane, static_cast<int>(lane),
+          fmt::format("lane {} is not in its own member mask {:#010x}", lane, member[lane]));
+    }
+    needed |= member[lane];
+  });
+  if (op.masked == nullptr && warp.live != kAllLanes) {
+    throw_fault(Fault::Kind::inactive_lane, -1,
+                "the instruction needs all 32 lanes of the warp, and some have exited or never "
+                "started");
+  }
+  return (needed & warp.live & ~active) == 0;
+}
+
+std::uint32_t member_mask(const Warp& warp, const Op& op, std::uint32_t lanes) {
+  const auto* member = reinterpret_cast<const std::uint32_t*>(warp.registers.data() + op.a);
+  return member[static_cast<std::size_t>(std::countr_zero(lanes))];
+}
+
+/// Every lane's member mask is the whole warp.
+bool names_all(const Context& x, const Op& op) {
+  const std::uint32_t* member = x.lanes32(op.a);
+  std::uint32_t common = kAllLanes;
+  for (std::size_t lane = 0; lane < kLanes; ++lane) common &= member[lane];
+  return common == kAllLanes;
+}
+
+/// Releases bar.warp.sync at different places once all its lanes wait. Gives whether it did.
+bool release_warp_barriers(Warp& warp, const Code& code) {
+  const auto waits = [&](const Split& split) {
+    return split.state == Split::State::converging && code.ops[split.pc].full == &warp_barrier;
+  };
+  for (const Split& candidate : warp.splits) {
+    if (!waits(candidate)) continue;
+    const std::uint32_t mask = member_mask(warp, code.ops[candidate.pc], candidate.mask);
+    std::uint32_t waiting = 0;
+    std::vector<Split*> together;
+    for (Split& split : warp.splits) {
+      if (waits(split) && member_mask(warp, code.ops[split.pc], split.mask) == mask) {
+        waiting |= split.mask;
+        together.push_back(&split);
+      }
+    }
+    if ((mask & warp.live & ~waiting) != 0) continue;
+    for (Split* split : together) {
+      split->state = Split::State::running;
+      ++split->pc;
+    }
+    merge(warp);
+    return true;
+  }
+  return false;
+}
+
+/// Sends each lane of the split to the target that its index names.
+void branch_indirectly(Context& x, Warp& warp, std::size_t index, const Op& op,
+                       std::uint32_t active) {
+  const std::uint32_t* selector = x.lanes32(op.a);
+  const std::uint32_t* targets = x.state->code->lists.data() + op.list;
+  each_lane(active, [&](std::size_t lane) {
+    if (selector[lane] >= static_cast<std::uint64_t>(op.immediate)) {
+      throw_fault(
+          Fault::Kind::out_of_bounds, static_cast<int>(lane),
+          fmt::format("index {} of a branch with {} targets", selector[lane], op.immediate));
+    }
+  });
+  std::size_t at = separate(warp, index, active);
+  std::uint32_t left = active;
+  while (left != 0) {
+    const std::uint32_t target =
+        targets[selector[static_cast<std::size_t>(std::countr_zero(left))]];
+    std::uint32_t same = 0;
+    each_lane(left, [&](std::size_t lane) {
+      if (targets[selector[lane]] == target) same |= kLaneBit[lane];
+    });
+    left &= ~same;
+    warp.splits[at].mask = same;
+    warp.splits[at].pc = target;
+    if (left != 0) {
+      warp.splits.push_back(warp.splits[at]);
+      at = warp.splits.size() - 1;
+    }
+  }
+  merge(warp);
+}
+
+/// Carries out an instruction that may change the set of splits. Their places are up to date before
+/// and after.
+void step_splits(Context& x, Warp& warp, std::size_t index, const Op& op, std::uint32_t active) {
+  const std::uint32_t pc = warp.splits[index].pc;
+  x.activate(active);
+  switch (op.flow) {
+    case Flow::branch: {
+      const std::size_t taken = separate(warp, index, active);
+      warp.splits[taken].pc = static_cast<std::uint32_t>(op.immediate);
+      merge(warp);
+      return;
+    }
+    case Flow::indirect_branch:
+      return branch_indirectly(x, warp, index, op, active);
+    case Flow::exit:
+      separate(warp, index, active);
+      exit_lanes(x, warp, active);
+      merge(warp);
+      return;
+    case Flow::barrier: {
+      const std::size_t at = separate(warp, index, active);
+      if (static_cast<BarrierAction>(op.extra) == BarrierAction::arrive) ++warp.splits[at].pc;
+      arrive(x, warp, op, active, pc);
+      merge(warp);
+      return;
+    }
+    case Flow::converge: {
+      const std::size_t at = separate(warp, index, active);
+      if (!converged(x, warp, op, active)) {
+        warp.splits[at].state = Split::State::converging;
+        return;
+      }
+      (active == kAllLanes ? op.full : op.masked)(x, op);
+      x.activate(active);
+      ++warp.splits[at].pc;
+      merge(warp);
+      return;
+    }
+    case Flow::trap:
+      throw_fault(Fault::Kind::trap, -1, "the kernel executed a trap");
+    case Flow::unsupported:
+      throw_fault(Fault::Kind::unsupported, -1,
+                  fmt::format("unsupported: {}", x.state->code->debug[pc].unsupported));
+    case Flow::straight:
+      break;
+  }
+}
+
+}  // namespace
+
+void throw_fault(Fault::Kind kind, int lane, std::string message) {
+  Fault fault;
+  fault.kind = kind;
+  fault.message = std::move(message);
+  MachineFault thrown(std::move(fault));
+  thrown.lane = lane;
+  throw thrown;
+}
+
+void start_warp(Warp& warp, std::uint32_t lanes) {
+  warp.live = lanes;
+  warp.splits.clear();
+  if (lanes != 0) warp.splits.push_back({0, lanes, Split::State::running, 0});
+  warp.turn_lane = -1;
+  warp.copies.clear();
+  warp.open_group.fill(0);
+  warp.carry = 0;
+}
+
+Turn run_warp(Context& x, Warp& warp, std::uint32_t budget) {
+  const Code& code = *x.state->code;
+  const Op* const ops = code.ops.data();
+  x.warp = &warp;
+  x.block = warp.block;
+  x.registers = warp.registers.data();
+  std::uint32_t left = budget;
+  std::uint64_t threads = 0;
+  // Counts what ran also when a fault ends it.
+  struct Count {
+    LaunchState& state;
+    const std::uint32_t& left;
+    const std::uint64_t& threads;
+    std::uint32_t budget;
+    ~Count() {
+      state.warp_instructions += budget - left;
+      state.thread_instructions += threads;
+    }
+  } const count{*x.state, left, threads, budget};
+
+  for (;;) {
+    if (warp.live == 0) return Turn::finished;
+    Split* const split = pick(warp);
+    if (split == nullptr) {
+      if (release_warp_barriers(warp, code)) continue;
+      return Turn::blocked;
+    }
+    const auto index = static_cast<std::size_t>(split - warp.splits.data());
+    const std::uint32_t mask = split->mask;
+    const bool alone = warp.splits.size() == 1;
+    const std::uint32_t meeting = alone ? kNowhere : next_meeting(warp, *split);
+    std::uint32_t pc = split->pc;
+    for (;;) {
+      if (left == 0) {
+        warp.splits[index].pc = pc;
+        rotate(warp, mask);
+        return Turn::used_up;
+      }
+      const Op& op = ops[pc];
+      const std::uint32_t active = mask & (x.predicate(op.guard) ^ op.guard_flip);
+      --left;
+      threads += static_cast<std::uint64_t>(std::popcount(active));
+      x.pc = pc;
+      if (op.flow == Flow::straight ||
+          (op.flow == Flow::converge && active == kAllLanes && names_all(x, op))) {
+        if (active == kAllLanes) {
+          x.active = kAllLanes;
+          op.full(x, op);
+        } else if (active != 0) {
+          x.activate(active);
+          op.masked(x, op);
+        }
+        ++pc;
+      } else if (active == 0) {
+        ++pc;
+      } else if (op.flow == Flow::branch && active == mask && alone) {
+        pc = static_cast<std::uint32_t>(op.immediate);
+      } else {
+        warp.splits[index].pc = pc;
+        step_splits(x, warp, index, op, active);
+        break;
+      }
+      if (pc == meeting) {
+        warp.splits[index].pc = pc;
+        merge(warp);
+        break;
+      }
+    }
+  }
+}
+
+std::string describe_waits(const Block& block, const Code& code) {
+  std::string result;
+  std::size_t described = 0;
+  for (const Warp& warp : block.warps) {
+    for (const Split& split : warp.splits) {
+      if (split.state == Split::State::running) continue;
+      if (++described > 8) return result + "; …";
+      if (!result.empty()) result += "; ";
+      const DebugLine& line = code.debug[split.pc];
+      result += fmt::format("warp {} lanes {:#010x} wait at '{}' (PTX line {})", warp.index,
+                            split.mask, line.instruction, line.ptx_line);
+      if (split.state == Split::State::barrier) {
+        const Barrier& barrier = block.barriers[split.barrier];
+        std::uint32_t arrived = 0;
+        for (const std::uint32_t lanes : barrier.arrived) {
+          arrived += static_cast<std::uint32_t>(std::popcount(lanes));
+        }
+        std::uint32_t expected = barrier.expected;
+        if (expected == 0) {
+          for (const Warp& other : block.warps) {
+            expected += static_cast<std::uint32_t>(std::popcount(other.live));
+          }
+        }
+        result += fmt::format(" for barrier {}: {} of {} threads arrived", split.barrier, arrived,
+                              expected);
+      } else {
+        const std::uint32_t needed =
+            member_mask(warp, code.ops[split.pc], split.mask) & warp.live & ~split.mask;
+        result += fmt::format(" for lanes {:#010x} of their warp", needed);
+      }
+    }
+  }
+  return result;
+}
+
+}  // namespace bitgate::machine

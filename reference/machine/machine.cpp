@@ -1,0 +1,218 @@
+#include "reference/machine/machine.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <limits>
+#include <mutex>
+#include <thread>
+
+#include "reference/machine/memory/address_space.h"
+#include "reference/machine/program/code.h"
+#include "reference/machine/schedule/block_runner.h"
+#include "reference/machine/schedule/policy.h"
+#include "reference/support/error.h"
+
+namespace bitgate::machine {
+
+namespace {
+
+constexpr std::uint32_t kMostThreads = 1024;
+constexpr std::uint32_t kMostSharedBytes = 227 * 1024;  // of a block, sm_80 to sm_90
+
+std::uint64_t check(const Code& code, const Launch& launch) {
+  const Dim3& block = launch.block;
+  const std::uint64_t threads = std::uint64_t{block.x} * block.y * block.z;
+  if (block.x > kMostThreads || block.y > kMostThreads || block.z > 64 || threads == 0 ||
+      threads > kMostThreads) {
+    throw InputError(
+        fmt::format("launch of '{}': a block of {}x{}x{} threads; 1 to {} are possible, z up to 64",
+                    code.name, block.x, block.y, block.z, kMostThreads));
+  }
+  const auto product = [](const std::vector<std::uint32_t>& v) {
+    std::uint64_t result = 1;
+    for (const std::uint32_t n : v) result *= std::min<std::uint64_t>(n, 1U << 20);
+    return result;
+  };
+  if (!code.maxntid.empty() && threads > product(code.maxntid)) {
+    throw InputError(fmt::format("launch of '{}': {} threads a block, and its .maxntid allows {}",
+                                 code.name, threads, product(code.maxntid)));
+  }
+  if (!code.reqntid.empty() && threads != product(code.reqntid)) {
+    throw InputError(fmt::format("launch of '{}': {} threads a block, and its .reqntid is {}",
+                                 code.name, threads, product(code.reqntid)));
+  }
+  const Dim3& grid = launch.grid;
+  if (grid.x == 0 || grid.y == 0 || grid.z == 0 || grid.x > 0x7fffffffU || grid.y > 65535 ||
+      grid.z > 65535) {
+    throw InputError(fmt::format(
+        "launch of '{}': a grid of {}x{}x{} blocks; 1 to 2147483647 x 65535 x 65535 are possible",
+        code.name, grid.x, grid.y, grid.z));
+  }
+  if (launch.parameters.size() != code.parameter_bytes) {
+    throw InputError(fmt::format("launch of '{}': {} bytes of parameters where {} are expected",
+                                 code.name, launch.parameters.size(), code.parameter_bytes));
+  }
+  const std::uint64_t shared =
+      std::uint64_t{code.static_shared_bytes} + launch.dynamic_shared_bytes;
+  if (shared > kMostSharedBytes) {
+    throw InputError(
+        fmt::format("launch of '{}': {} bytes of shared memory; at most {} are "
+                    "possible",
+                    code.name, shared, kMostSharedBytes));
+  }
+  return std::uint64_t{grid.x} * grid.y * grid.z;
+}
+
+/// Makes the module's `.global` variables on the first launch with this memory.
+void make_globals(const Program::Impl& program, GlobalMemory& memory) {
+  const auto address_of = [&](const std::string& name) {
+    for (const GlobalVariable& variable : program.globals) {
+      if (variable.name != name) continue;
+      bool created = false;
+      return memory.module_variable(program.number, name, variable.bytes, variable.alignment,
+                                    created);
+    }
+    throw Unsupported(fmt::format("an initialiser with the address of '{}'", name));
+  };
+  for (const GlobalVariable& variable : program.globals) {
+    bool created = false;
+    const std::uint64_t address = memory.module_variable(
+        program.number, variable.name, variable.bytes, variable.alignment, created);
+    if (!created) continue;
+    if (!variable.initial.empty()) memory.write(address, variable.initial);
+    for (const ptx::Variable::Relocation& relocation : variable.relocations) {
+      const std::uint64_t value =
+          address_of(relocation.symbol) + static_cast<std::uint64_t>(relocation.offset);
+      std::byte bytes[sizeof(value)];
+      std::memcpy(bytes, &value, sizeof(value));
+      memory.write(address + relocation.at, bytes);
+    }
+  }
+}
+
+void add_counts(Outcome& outcome, const LaunchState& state) {
+  outcome.thread_instructions += state.thread_instructions;
+  outcome.warp_instructions += state.warp_instructions;
+  outcome.tensor_instructions += state.tensor_instructions;
+}
+
+/// All blocks on this thread. Blocks start one by one; another is started when those that are live
+/// have used up their turns, so that blocks that wait for each other are live together, and others
+/// stay in the cache.
+void run_in_turn(BlockRunner& runner, Policy& policy, std::uint64_t blocks) {
+  std::vector<std::unique_ptr<Block>> live;
+  std::uint64_t next = 0;
+  std::size_t current = 0;
+  std::size_t wanted = policy.initial_blocks();
+  for (;;) {
+    while (next < blocks && live.size() < std::max<std::size_t>(wanted, 1)) {
+      live.push_back(runner.start(policy.block(next++)));
+    }
+    if (live.empty()) return;
+    current = std::min(current, live.size() - 1);
+    if (runner.run(*live[current]) == BlockRunner::Progress::finished) {
+      runner.recycle(std::move(live[current]));
+      live.erase(live.begin() + static_cast<std::ptrdiff_t>(current));
+      if (!live.empty()) current %= live.size();
+    } else {
+      wanted = std::min<std::size_t>(live.size() + 1, policy.residency());
+      if (next < blocks && live.size() < wanted) {
+        live.push_back(runner.start(policy.block(next++)));
+      }
+      current = policy.next(current, live.size());
+    }
+  }
+}
+
+}  // namespace
+
+std::string_view name(Fault::Kind kind) {
+  switch (kind) {
+    case Fault::Kind::out_of_bounds:
+      return "out of bounds";
+    case Fault::Kind::misaligned:
+      return "misaligned";
+    case Fault::Kind::read_only_write:
+      return "write to read-only memory";
+    case Fault::Kind::barrier:
+      return "barrier";
+    case Fault::Kind::deadlock:
+      return "deadlock";
+    case Fault::Kind::timeout:
+      return "timeout";
+    case Fault::Kind::inactive_lane:
+      return "inactive lane";
+    case Fault::Kind::trap:
+      return "trap";
+    case Fault::Kind::unsupported:
+      return "unsupported";
+    case Fault::Kind::interrupted:
+      return "interrupted";
+  }
+  return "?";
+}
+
+Outcome run(const Program& program, const Launch& launch, GlobalMemory& memory,
+            const Options& options) {
+  const Program::Impl& impl = program.impl();
+  const Code& code = impl.code(launch.entry);
+  const std::uint64_t blocks = check(code, launch);
+  make_globals(impl, memory);
+  const auto deadline = std::chrono::steady_clock::now() + options.time_limit;
+
+  Outcome outcome;
+  outcome.contractible = code.contractible;
+  outcome.approximate = code.approximate;
+  const auto threads =
+      static_cast<std::uint32_t>(std::min<std::uint64_t>(std::max(options.threads, 1U), blocks));
+  if (threads == 1 || code.communicates || options.schedule_seed != 0) {
+    Policy policy(code, launch, options, blocks);
+    BlockRunner runner(impl, code, launch, options, memory, policy, deadline);
+    try {
+      run_in_turn(runner, policy, blocks);
+    } catch (const MachineFault& fault) {
+      outcome.fault = fault.fault;
+    }
+    add_counts(outcome, runner.state());
+    return outcome;
+  }
+
+  // Blocks that cannot see each other, on several threads. The fault that counts is that of the
+  // lowest block: every block below it has run.
+  std::atomic<std::uint64_t> next{0};
+  std::atomic<std::uint64_t> stop_at{std::numeric_limits<std::uint64_t>::max()};
+  std::mutex mutex;
+  const auto work = [&] {
+    Policy policy(code, launch, options, blocks);
+    BlockRunner runner(impl, code, launch, options, memory, policy, deadline);
+    for (;;) {
+      const std::uint64_t number = next.fetch_add(1);
+      if (number >= blocks || number > stop_at.load()) break;
+      try {
+        std::unique_ptr<Block> block = runner.start(number);
+        while (runner.run(*block) != BlockRunner::Progress::finished) {
+        }
+        runner.recycle(std::move(block));
+      } catch (const MachineFault& fault) {
+        const std::lock_guard lock(mutex);
+        if (number < stop_at.load()) {
+          stop_at = number;
+          outcome.fault = fault.fault;
+        }
+        break;
+      }
+    }
+    const std::lock_guard lock(mutex);
+    add_counts(outcome, runner.state());
+  };
+  std::vector<std::thread> workers;
+  for (std::uint32_t i = 1; i < threads; ++i) workers.emplace_back(work);
+  work();
+  for (std::thread& worker : workers) worker.join();
+  return outcome;
+}
+
+}  // namespace bitgate::machine

@@ -1,0 +1,150 @@
+#include "reference/machine/memory/global_memory.h"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <new>
+#include <utility>
+
+#include "reference/support/error.h"
+
+namespace bitgate::machine {
+
+namespace {
+
+// Wider than any error that one 32-bit product makes in an element offset (2^32 elements of up to
+// 4 bytes), so that such an access lands between allocations and not in a neighbour.
+constexpr std::uint64_t kGap = std::uint64_t{16} << 30;
+constexpr std::uint64_t kFirstAddress = std::uint64_t{1} << 44;
+constexpr std::uint64_t kLastAddress = std::uint64_t{1} << 62;
+
+std::uint64_t mapped_bytes(std::uint64_t bytes) { return std::max<std::uint64_t>(bytes, 1); }
+
+}  // namespace
+
+struct GlobalMemory::Impl {
+  std::map<std::uint64_t, Allocation> by_address;
+  std::map<std::pair<std::uint64_t, std::string>, std::uint64_t> module_variables;
+  std::uint64_t next = kFirstAddress;
+
+  static void unmap(const Allocation& allocation) {
+    if (allocation.host != nullptr) munmap(allocation.host, mapped_bytes(allocation.bytes));
+  }
+};
+
+GlobalMemory::GlobalMemory() : impl_(std::make_unique<Impl>()) {}
+
+GlobalMemory::~GlobalMemory() {
+  for (const auto& [address, allocation] : impl_->by_address) Impl::unmap(allocation);
+}
+
+std::uint64_t GlobalMemory::allocate(std::uint64_t bytes, std::string name, std::uint64_t alignment,
+                                     std::uint64_t offset) {
+  if (alignment == 0 || (alignment & (alignment - 1)) != 0) {
+    throw InputError(
+        fmt::format("allocation '{}': alignment {} is not a power of two", name, alignment));
+  }
+  const std::uint64_t limit = kLastAddress - kGap;
+  if (alignment > limit || offset > limit || bytes > limit) throw std::bad_alloc();
+  const std::uint64_t aligned = (impl_->next + alignment - 1) & ~(alignment - 1);
+  if (aligned > limit || offset > limit - aligned || bytes > limit - aligned - offset) {
+    throw std::bad_alloc();
+  }
+  void* host = mmap(nullptr, mapped_bytes(bytes), PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (host == MAP_FAILED) throw std::bad_alloc();
+  const std::uint64_t address = aligned + offset;
+  impl_->next = address + bytes + kGap;
+  impl_->by_address.emplace(
+      address, Allocation{address, bytes, std::move(name), false, static_cast<std::byte*>(host)});
+  return address;
+}
+
+void GlobalMemory::release(std::uint64_t address) {
+  const auto found = impl_->by_address.find(address);
+  if (found == impl_->by_address.end()) {
+    throw InputError(fmt::format("release of {:#x}, which is no allocation's address", address));
+  }
+  Impl::unmap(found->second);
+  impl_->by_address.erase(found);
+}
+
+void GlobalMemory::set_read_only(std::uint64_t address, bool read_only) {
+  const auto found = impl_->by_address.find(address);
+  if (found == impl_->by_address.end()) {
+    throw InputError(fmt::format("{:#x} is no allocation's address", address));
+  }
+  found->second.read_only = read_only;
+}
+
+const GlobalMemory::Allocation* GlobalMemory::find(std::uint64_t address,
+                                                   std::uint64_t bytes) const {
+  auto after = impl_->by_address.upper_bound(address);
+  if (after == impl_->by_address.begin()) return nullptr;
+  const Allocation& candidate = std::prev(after)->second;
+  const std::uint64_t into = address - candidate.address;
+  if (into > candidate.bytes || bytes > candidate.bytes - into) return nullptr;
+  return &candidate;
+}
+
+const GlobalMemory::Allocation* GlobalMemory::nearest(std::uint64_t address) const {
+  if (impl_->by_address.empty()) return nullptr;
+  const auto after = impl_->by_address.upper_bound(address);
+  if (after == impl_->by_address.begin()) return &after->second;
+  const Allocation& below = std::prev(after)->second;
+  if (after == impl_->by_address.end()) return &below;
+  const std::uint64_t end = below.address + below.bytes;
+  if (address < end) return &below;
+  return after->first - address < address - end ? &after->second : &below;
+}
+
+std::string GlobalMemory::describe(std::uint64_t address) const {
+  const Allocation* near = nearest(address);
+  if (near == nullptr) return "there is no allocation";
+  const std::uint64_t end = near->address + near->bytes;
+  if (address < near->address) {
+    return fmt::format("{} bytes before the start of '{}'", near->address - address, near->name);
+  }
+  if (address < end) {
+    return fmt::format("at byte {} of '{}' ({} bytes)", address - near->address, near->name,
+                       near->bytes);
+  }
+  return fmt::format("{} bytes past the end of '{}' ({} bytes)", address - end, near->name,
+                     near->bytes);
+}
+
+std::uint64_t GlobalMemory::module_variable(std::uint64_t program, const std::string& name,
+                                            std::uint64_t bytes, std::uint64_t alignment,
+                                            bool& created) {
+  const auto [entry, inserted] = impl_->module_variables.try_emplace({program, name}, 0);
+  if (inserted) entry->second = allocate(bytes, name, std::max<std::uint64_t>(alignment, 256));
+  created = inserted;
+  return entry->second;
+}
+
+void GlobalMemory::write(std::uint64_t address, std::span<const std::byte> bytes) {
+  const Allocation* allocation = find(address, bytes.size());
+  if (allocation == nullptr) {
+    throw InputError(fmt::format("host write of {} bytes at {:#x} is out of bounds: {}",
+                                 bytes.size(), address, describe(address)));
+  }
+  if (!bytes.empty()) {
+    std::memcpy(allocation->host + (address - allocation->address), bytes.data(), bytes.size());
+  }
+}
+
+void GlobalMemory::read(std::uint64_t address, std::span<std::byte> bytes) const {
+  const Allocation* allocation = find(address, bytes.size());
+  if (allocation == nullptr) {
+    throw InputError(fmt::format("host read of {} bytes at {:#x} is out of bounds: {}",
+                                 bytes.size(), address, describe(address)));
+  }
+  if (!bytes.empty()) {
+    std::memcpy(bytes.data(), allocation->host + (address - allocation->address), bytes.size());
+  }
+}
+
+}  // namespace bitgate::machine

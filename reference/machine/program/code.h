@@ -1,0 +1,152 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "reference/machine/machine.h"
+#include "reference/machine/ptx/ast.h"
+
+namespace bitgate::machine {
+
+struct Context;
+struct Op;
+
+/// Executes one instruction for the lanes in Context::active.
+using Handler = void (*)(Context&, const Op&);
+
+/// How control goes on after an instruction. All but `straight` and `converge` are carried out by
+/// the warp itself (exec/warp.cpp), which owns the set of splits.
+enum class Flow : std::uint8_t {
+  straight,
+  converge,  ///< a straight one that waits until the lanes its member mask names have arrived
+  branch,
+  indirect_branch,
+  exit,
+  barrier,
+  trap,
+  unsupported
+};
+
+/// What an operand occupies in a warp's registers: 32 lanes of 4 or 8 bytes, or one bit a lane.
+/// Types of 8 and 16 bits lie zero-extended in 32.
+enum class Kind : std::uint8_t { none, b32, b64, predicate };
+
+/// One decoded instruction. Operands are byte offsets into the warp's register file, in which
+/// immediates, special registers and addresses of variables have their place too: a handler never
+/// asks where an operand comes from.
+struct alignas(64) Op {
+  Handler full = nullptr;    ///< all 32 lanes active
+  Handler masked = nullptr;  ///< some lanes active; the others keep their registers
+  std::uint32_t d = 0;
+  std::uint32_t a = 0;
+  std::uint32_t b = 0;
+  std::uint32_t c = 0;
+  std::uint32_t e = 0;      ///< a second destination or a fourth source
+  std::uint32_t list = 0;   ///< first of the operands in Code::lists, for vectors
+  std::uint32_t guard = 0;  ///< predicate; unguarded instructions name the one that is all ones
+  std::uint32_t guard_flip = 0;  ///< all ones for @!p
+  std::int64_t immediate = 0;    ///< address offset, branch target, shift count, …
+  std::uint16_t cache = 0;       ///< number among the memory instructions
+  std::uint8_t extra = 0;        ///< count or selector of the instruction's group
+  std::uint8_t flip = 0;         ///< bit i: predicate source i of a, b, c is negated
+  bool guarded = false;
+  Flow flow = Flow::straight;
+};
+
+/// Special registers that have a place in the register file.
+enum class Special : std::uint8_t {
+  tid_x,
+  tid_y,
+  tid_z,
+  ntid_x,
+  ntid_y,
+  ntid_z,
+  ctaid_x,
+  ctaid_y,
+  ctaid_z,
+  nctaid_x,
+  nctaid_y,
+  nctaid_z,
+  laneid,
+  warpid,
+  nwarpid,
+  smid,
+  nsmid,
+  gridid,
+  lanemask_eq,
+  lanemask_le,
+  lanemask_lt,
+  lanemask_ge,
+  lanemask_gt,
+  dynamic_smem_size,
+  total_smem_size,
+  zero
+};
+
+/// A place that is filled before a warp starts.
+struct ConstantPlace {
+  std::uint32_t offset = 0;
+  Kind kind = Kind::b32;
+  std::uint64_t value = 0;
+  std::string global;  ///< not empty: the address of this `.global` variable plus `value`
+};
+struct SpecialPlace {
+  std::uint32_t offset = 0;
+  Kind kind = Kind::b32;
+  Special special = Special::zero;
+};
+
+struct DebugLine {
+  std::string instruction;  ///< as written
+  std::string file;
+  std::uint32_t line = 0;
+  std::uint32_t ptx_line = 0;
+  std::string unsupported;  ///< why, when the instruction is not implemented
+};
+
+struct GlobalVariable {
+  std::string name;
+  std::uint64_t bytes = 0;
+  std::uint64_t alignment = 1;
+  std::vector<std::byte> initial;
+  std::vector<ptx::Variable::Relocation> relocations;
+};
+
+/// An entry with all functions it calls, ready to run.
+struct Code {
+  std::string name;
+  std::vector<Op> ops;
+  std::vector<DebugLine> debug;  ///< one an op
+  std::vector<std::uint32_t> lists;
+  std::vector<ConstantPlace> constants;
+  std::vector<SpecialPlace> specials;
+  std::uint32_t register_bytes = 0;  ///< of a warp
+  std::uint32_t memory_ops = 0;
+
+  std::vector<ParameterSlot> parameters;
+  std::uint32_t parameter_bytes = 0;
+  std::uint32_t static_shared_bytes = 0;
+  std::uint32_t dynamic_shared_offset = 0;
+  std::uint32_t local_bytes = 0;  ///< of a thread
+  std::vector<std::uint32_t> maxntid;
+  std::vector<std::uint32_t> reqntid;
+  /// Holds atomics, volatile, relaxed, acquire or release accesses or fences: blocks may wait for
+  /// each other, and what they see may depend on order.
+  bool communicates = false;
+  std::uint32_t contractible = 0;
+  std::uint32_t approximate = 0;
+};
+
+struct Program::Impl {
+  std::uint64_t number = 0;  ///< of this load, in this process
+  std::string name;
+  std::vector<Code> codes;
+  std::vector<std::byte> constant_bank;  ///< `.const` variables, laid out
+  std::vector<GlobalVariable> globals;
+
+  const Code& code(std::string_view entry) const;
+};
+
+}  // namespace bitgate::machine

@@ -1,0 +1,89 @@
+#include "reference/machine/program/decode_table.h"
+
+#include <utility>
+
+namespace bitgate::machine {
+
+DecodeTable::DecodeTable() {
+  add_integer_rows(*this);
+  add_bit_rows(*this);
+  add_float_rows(*this);
+  add_half_rows(*this);
+  add_conversion_rows(*this);
+  add_comparison_rows(*this);
+  add_data_movement_rows(*this);
+  add_memory_rows(*this);
+  add_atomic_rows(*this);
+  add_async_copy_rows(*this);
+  add_control_rows(*this);
+  add_synchronisation_rows(*this);
+  add_warp_rows(*this);
+  add_matrix_rows(*this);
+  add_unsupported_rows(*this);
+}
+
+const DecodeTable& DecodeTable::instance() {
+  static const DecodeTable table;
+  return table;
+}
+
+DecodeTable::Row plain_row(const std::string& mnemonic, std::span<const Kind> operands,
+                           std::string_view immediate_type) {
+  DecodeTable::Row row;
+  row.mnemonic = mnemonic;
+  row.operands.assign(operands.begin(), operands.end());
+  row.type = immediate_type;
+  return row;
+}
+
+void DecodeTable::add(Row row) {
+  std::string key = row.mnemonic;
+  rows_.insert_or_assign(std::move(key), std::move(row));
+}
+
+void DecodeTable::decoder(std::string opcode, Decoder decode) {
+  Row row;
+  row.mnemonic = std::move(opcode);
+  row.decoder = decode;
+  add(std::move(row));
+}
+
+void DecodeTable::unsupported(std::string opcode, std::string_view why) {
+  Row row;
+  row.mnemonic = std::move(opcode);
+  row.unsupported = why;
+  add(std::move(row));
+}
+
+const DecodeTable::Row* DecodeTable::find(const std::string& mnemonic,
+                                          const std::string& opcode) const {
+  auto found = rows_.find(mnemonic);
+  if (found == rows_.end()) found = rows_.find(opcode);
+  return found == rows_.end() ? nullptr : &found->second;
+}
+
+void add_unsupported_rows(DecodeTable& table) {
+  for (const char* opcode : {"ex2", "lg2", "sin", "cos", "tanh", "rsqrt"}) {
+    table.unsupported(opcode, "its result is an approximation that PTX does not fix");
+  }
+  for (const char* opcode : {"tex", "tld4", "txq", "suld", "sust", "sured", "suq", "istypep"}) {
+    table.unsupported(opcode, "textures and surfaces are not implemented");
+  }
+  for (const char* opcode : {"wgmma", "tcgen05", "setmaxnreg", "mapa", "getctarank",
+                             "griddepcontrol", "elect", "multimem", "clusterlaunchcontrol"}) {
+    table.unsupported(opcode, "instructions of sm_90 and later are not implemented");
+  }
+  table.unsupported("mbarrier", "mbarrier objects are not implemented");
+  table.unsupported("wmma", "wmma is not implemented; mma is");
+  for (const char* opcode : {"alloca", "stacksave", "stackrestore"}) {
+    table.unsupported(opcode, "the dynamic stack is not implemented");
+  }
+  for (const char* opcode :
+       {"vadd",  "vsub",  "vabsdiff", "vmin",      "vmax",      "vshl",  "vshr",  "vmad",
+        "vset",  "vadd2", "vsub2",    "vavrg2",    "vabsdiff2", "vmin2", "vmax2", "vset2",
+        "vadd4", "vsub4", "vavrg4",   "vabsdiff4", "vmin4",     "vmax4", "vset4"}) {
+    table.unsupported(opcode, "video instructions are not implemented");
+  }
+}
+
+}  // namespace bitgate::machine

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "reference/machine/program/code.h"
+
+namespace bitgate::machine {
+
+class InstructionBuilder;
+
+/// The one decode table: what the machine can execute, and what it knows and cannot.
+///
+/// A row is either a whole mnemonic ("add.s32": opcode, modifiers and types as written) whose
+/// operands are plain lanes, or an opcode ("ld") whose modifiers a decoder of its group reads.
+/// Rows are added by one function an instruction group, below; each stands in the file of exec/
+/// that has the group's semantics. To add an instruction: add a row there, and a test beside it.
+class DecodeTable {
+ public:
+  /// Builds the op or throws Unsupported with the reason.
+  using Decoder = void (*)(InstructionBuilder&);
+
+  struct Row {
+    std::string mnemonic;
+    // Plain lanes: kinds of the operands in order, destinations first.
+    std::vector<Kind> operands;
+    std::size_t destinations = 1;
+    Handler full = nullptr;
+    Handler masked = nullptr;
+    std::string_view type;         ///< float type of immediates: "f32", "f64" or ""
+    Decoder decoder = nullptr;     ///< instead of the above
+    std::string_view unsupported;  ///< why; empty: supported
+  };
+
+  static const DecodeTable& instance();
+
+  /// The row of the whole mnemonic, else of the opcode; null when neither is known.
+  const Row* find(const std::string& mnemonic, const std::string& opcode) const;
+  const std::map<std::string, Row>& rows() const { return rows_; }
+
+  void add(Row row);
+  void decoder(std::string opcode, Decoder decoder);
+  void unsupported(std::string opcode, std::string_view why);
+
+ private:
+  DecodeTable();
+  std::map<std::string, Row> rows_;
+};
+
+/// A row of plain lanes, one destination, still without handlers.
+DecodeTable::Row plain_row(const std::string& mnemonic, std::span<const Kind> operands,
+                           std::string_view immediate_type);
+
+void add_integer_rows(DecodeTable& table);
+void add_bit_rows(DecodeTable& table);
+void add_float_rows(DecodeTable& table);
+void add_half_rows(DecodeTable& table);
+void add_conversion_rows(DecodeTable& table);
+void add_comparison_rows(DecodeTable& table);
+void add_data_movement_rows(DecodeTable& table);
+void add_memory_rows(DecodeTable& table);
+void add_atomic_rows(DecodeTable& table);
+void add_async_copy_rows(DecodeTable& table);
+void add_control_rows(DecodeTable& table);
+void add_synchronisation_rows(DecodeTable& table);
+void add_warp_rows(DecodeTable& table);
+void add_matrix_rows(DecodeTable& table);
+void add_unsupported_rows(DecodeTable& table);
+
+}  // namespace bitgate::machine

@@ -1,0 +1,564 @@
+#include "reference/machine/program/entry_decoder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <utility>
+
+#include "reference/machine/program/decode_table.h"
+#include "reference/machine/program/layout.h"
+#include "reference/support/error.h"
+
+namespace bitgate::machine {
+
+namespace {
+
+constexpr std::size_t kMostOps = std::size_t{1} << 20;
+constexpr std::uint64_t kMostSharedBytes = std::uint64_t{1} << 24;
+constexpr std::uint64_t kMostLocalBytes = std::uint64_t{1} << 24;
+
+std::string mnemonic_of(const ptx::Instruction& text) {
+  std::string result = text.opcode;
+  for (const std::string& modifier : text.modifiers) result += "." + modifier;
+  return result;
+}
+
+void collect_names(const ptx::Operand& operand, std::set<std::string>& names) {
+  if (operand.kind == ptx::Operand::Kind::symbol || operand.kind == ptx::Operand::Kind::address) {
+    names.insert(operand.name);
+  }
+  for (const ptx::Operand& element : operand.elements) collect_names(element, names);
+}
+
+std::optional<Special> special_named(const std::string& name) {
+  static const std::map<std::string, Special> kSpecials{
+      {"%tid.x", Special::tid_x},
+      {"%tid.y", Special::tid_y},
+      {"%tid.z", Special::tid_z},
+      {"%ntid.x", Special::ntid_x},
+      {"%ntid.y", Special::ntid_y},
+      {"%ntid.z", Special::ntid_z},
+      {"%ctaid.x", Special::ctaid_x},
+      {"%ctaid.y", Special::ctaid_y},
+      {"%ctaid.z", Special::ctaid_z},
+      {"%nctaid.x", Special::nctaid_x},
+      {"%nctaid.y", Special::nctaid_y},
+      {"%nctaid.z", Special::nctaid_z},
+      {"%laneid", Special::laneid},
+      {"%warpid", Special::warpid},
+      {"%nwarpid", Special::nwarpid},
+      {"%smid", Special::smid},
+      {"%nsmid", Special::nsmid},
+      {"%gridid", Special::gridid},
+      {"%lanemask_eq", Special::lanemask_eq},
+      {"%lanemask_le", Special::lanemask_le},
+      {"%lanemask_lt", Special::lanemask_lt},
+      {"%lanemask_ge", Special::lanemask_ge},
+      {"%lanemask_gt", Special::lanemask_gt},
+      {"%dynamic_smem_size", Special::dynamic_smem_size},
+      {"%total_smem_size", Special::total_smem_size},
+      {"%tid.w", Special::zero},
+      {"%ntid.w", Special::zero},
+      {"%ctaid.w", Special::zero},
+      {"%nctaid.w", Special::zero},
+  };
+  const auto found = kSpecials.find(name);
+  if (found == kSpecials.end()) return std::nullopt;
+  return found->second;
+}
+
+}  // namespace
+
+EntryDecoder::EntryDecoder(const ModuleLayout& layout, const ptx::Function& entry)
+    : layout_(layout), entry_(entry) {}
+
+Code EntryDecoder::decode() {
+  code_.name = entry_.name;
+  if (entry_.maxntid) code_.maxntid = *entry_.maxntid;
+  if (entry_.reqntid) code_.reqntid = *entry_.reqntid;
+  // The predicate that guards what has no guard: the first register, so that its offset is 0.
+  always_ = registers_.add_pinned(Kind::predicate);
+
+  lay_out_parameters();
+  lay_out_shared();
+  Instance& root = instances_.emplace_back();
+  root.function = &entry_;
+  root.end_label = new_label();
+  declare(0);
+  expand(0);
+  label_position_[instances_[0].end_label] = static_cast<std::uint32_t>(code_.ops.size());
+  // Falling off the end is a return.
+  ptx::Instruction end;
+  end.opcode = "exit";
+  end.ptx_line = entry_.ptx_line;
+  code_.ops[append(end)].flow = Flow::exit;
+
+  for (const LabelUse& use : label_uses_) {
+    const std::uint32_t position = label_position_[use.label];
+    if (use.in_list) {
+      code_.lists[use.list_index] = position;
+    } else {
+      code_.ops[use.op].immediate = position;
+    }
+  }
+  code_.local_bytes = static_cast<std::uint32_t>(align_up(local_bytes_, 16));
+  const std::vector<std::uint32_t> offsets = registers_.place(code_);
+  code_.constants.push_back({offsets[always_], Kind::predicate, 0xffffffffU, {}});
+  for (const auto& [key, reg] : constants_) {
+    code_.constants.push_back({offsets[reg], std::get<0>(key), std::get<1>(key), std::get<2>(key)});
+  }
+  for (const auto& [key, reg] : specials_) {
+    code_.specials.push_back({offsets[reg], key.second, key.first});
+  }
+  return std::move(code_);
+}
+
+void EntryDecoder::lay_out_parameters() {
+  std::uint64_t offset = 0;
+  for (const ptx::Variable& parameter : entry_.parameters) {
+    const Extent extent = extent_of(parameter);
+    offset = align_up(offset, extent.alignment);
+    if (offset + extent.bytes > 32764) {
+      throw InputError(fmt::format("line {}: the parameters of '{}' exceed 32764 bytes",
+                                   parameter.ptx_line, entry_.name));
+    }
+    code_.parameters.push_back({parameter.name, static_cast<std::uint32_t>(offset),
+                                static_cast<std::uint32_t>(extent.bytes),
+                                static_cast<std::uint32_t>(extent.alignment)});
+    offset += extent.bytes;
+  }
+  code_.parameter_bytes = static_cast<std::uint32_t>(offset);
+}
+
+void EntryDecoder::lay_out_shared() {
+  // Only what the entry can reach is laid out: a module's other kernels have their own.
+  std::set<std::string> names;
+  std::set<const ptx::Function*> reached;
+  std::vector<const ptx::Function*> work{&entry_};
+  std::vector<const ptx::Variable*> variables;
+  while (!work.empty()) {
+    const ptx::Function* function = work.back();
+    work.pop_back();
+    if (!reached.insert(function).second) continue;
+    std::set<std::string> here;
+    for (const ptx::Statement& statement : function->body) {
+      if (const auto* text = std::get_if<ptx::Instruction>(&statement.item)) {
+        for (const ptx::Operand& operand : text->operands) collect_names(operand, here);
+      } else if (const auto* variable = std::get_if<ptx::Variable>(&statement.item)) {
+        if (variable->space == ptx::StateSpace::shared) variables.push_back(variable);
+      }
+    }
+    for (const std::string& name : here) {
+      const auto callee = layout_.functions.find(name);
+      if (callee != layout_.functions.end()) work.push_back(callee->second);
+    }
+    names.merge(here);
+  }
+  for (const ptx::Variable& variable : layout_.module->variables) {
+    if (variable.space == ptx::StateSpace::shared && names.contains(variable.name)) {
+      variables.push_back(&variable);
+    }
+  }
+  std::uint64_t offset = 0;
+  std::uint64_t dynamic_alignment = 16;
+  const auto is_dynamic = [](const ptx::Variable& v) {
+    return v.is_extern || (!v.dimensions.empty() && v.dimensions.front() == 0);
+  };
+  for (const ptx::Variable* variable : variables) {
+    const Extent extent = extent_of(*variable);
+    if (is_dynamic(*variable)) {
+      dynamic_alignment = std::max(dynamic_alignment, extent.alignment);
+      continue;
+    }
+    offset = align_up(offset, extent.alignment);
+    shared_offset_[variable] = offset;
+    offset += extent.bytes;
+    if (offset > kMostSharedBytes) {
+      throw InputError(fmt::format("line {}: the shared variables of '{}' exceed {} bytes",
+                                   variable->ptx_line, entry_.name, kMostSharedBytes));
+    }
+  }
+  code_.static_shared_bytes = static_cast<std::uint32_t>(offset);
+  code_.dynamic_shared_offset = static_cast<std::uint32_t>(align_up(offset, dynamic_alignment));
+  for (const ptx::Variable* variable : variables) {
+    if (is_dynamic(*variable)) shared_offset_[variable] = code_.dynamic_shared_offset;
+  }
+}
+
+std::uint32_t EntryDecoder::new_label() {
+  label_position_.push_back(0);
+  return static_cast<std::uint32_t>(label_position_.size() - 1);
+}
+
+void EntryDecoder::declare_registers(Names& names, const ptx::RegisterDeclaration& declaration) {
+  Entity entity;
+  entity.kind = declaration.vector_width > 1 ? Kind::none : register_kind(declaration.type);
+  entity.count = declaration.count;
+  const std::uint32_t count = declaration.count.value_or(1);
+  if (entity.kind != Kind::none) {
+    for (std::uint32_t i = 0; i < count; ++i) {
+      const VirtualRegister reg = registers_.add(entity.kind);
+      if (i == 0) entity.first = reg;
+    }
+  }
+  // A family %r<12> is kept under its prefix with a mark that no name has.
+  names[declaration.count ? declaration.name + "<" : declaration.name] = entity;
+}
+
+void EntryDecoder::declare_variable(Names& names, const ptx::Variable& variable) {
+  Entity entity;
+  entity.what = Entity::What::variable;
+  switch (variable.space) {
+    case ptx::StateSpace::shared:
+      entity.space = Space::shared;
+      entity.offset = shared_offset_[&variable];
+      break;
+    case ptx::StateSpace::reg: {
+      entity.what = Entity::What::reg;
+      entity.kind = register_kind(variable.type);
+      entity.first = registers_.add(entity.kind);
+      break;
+    }
+    case ptx::StateSpace::local:
+    case ptx::StateSpace::param: {
+      // A .param of a function body or signature is a local variable of the thread.
+      const Extent extent = extent_of(variable);
+      local_bytes_ = align_up(local_bytes_, extent.alignment);
+      entity.space = Space::local;
+      entity.offset = local_bytes_;
+      local_bytes_ += extent.bytes;
+      if (local_bytes_ > kMostLocalBytes) {
+        throw InputError(fmt::format("line {}: local variables exceed {} bytes a thread",
+                                     variable.ptx_line, kMostLocalBytes));
+      }
+      break;
+    }
+    case ptx::StateSpace::none:
+    case ptx::StateSpace::sreg:
+    case ptx::StateSpace::constant:
+    case ptx::StateSpace::global:
+      return;
+  }
+  names[variable.name] = entity;
+}
+
+void EntryDecoder::declare(std::uint32_t instance) {
+  const ptx::Function& function = *instances_[instance].function;
+  instances_[instance].scopes.resize(std::max<std::size_t>(function.scope_parent.size(), 1));
+  if (function.is_entry) {
+    for (const ParameterSlot& slot : code_.parameters) {
+      Entity entity;
+      entity.what = Entity::What::variable;
+      entity.space = Space::parameter;
+      entity.offset = slot.offset;
+      instances_[instance].scopes[0][slot.name] = entity;
+    }
+  }
+  for (const ptx::Statement& statement : function.body) {
+    Names& names = instances_[instance].scopes.at(statement.scope);
+    if (const auto* registers = std::get_if<ptx::RegisterDeclaration>(&statement.item)) {
+      declare_registers(names, *registers);
+    } else if (const auto* variable = std::get_if<ptx::Variable>(&statement.item)) {
+      declare_variable(names, *variable);
+    } else if (const auto* label = std::get_if<ptx::Label>(&statement.item)) {
+      Entity entity;
+      entity.what = Entity::What::label;
+      entity.label = new_label();
+      names[label->name] = entity;
+    } else if (const auto* targets = std::get_if<ptx::Targets>(&statement.item)) {
+      instances_[instance].tables[targets->name] = targets;
+    }
+  }
+}
+
+const EntryDecoder::Entity* EntryDecoder::find(std::uint32_t instance, std::uint32_t scope,
+                                               const std::string& name) const {
+  const Instance& in = instances_[instance];
+  for (std::uint32_t s = scope;; s = in.function->scope_parent[s]) {
+    const auto found = in.scopes[s].find(name);
+    if (found != in.scopes[s].end()) return &found->second;
+    if (s == 0) break;
+  }
+  const auto variable = layout_.variables.find(name);
+  if (variable == layout_.variables.end()) return nullptr;
+  // Module variables are entered at their first use, into the outermost scope of the instance.
+  Entity entity;
+  entity.what = Entity::What::variable;
+  switch (variable->second->space) {
+    case ptx::StateSpace::shared: {
+      const auto offset = shared_offset_.find(variable->second);
+      if (offset == shared_offset_.end()) return nullptr;
+      entity.space = Space::shared;
+      entity.offset = offset->second;
+      break;
+    }
+    case ptx::StateSpace::constant: {
+      const auto offset = layout_.constant_offset.find(variable->second);
+      if (offset == layout_.constant_offset.end()) return nullptr;
+      entity.space = Space::constant;
+      entity.offset = offset->second;
+      break;
+    }
+    case ptx::StateSpace::global:
+      if (variable->second->is_extern) return nullptr;
+      entity.space = Space::global;
+      entity.global = name;
+      break;
+    case ptx::StateSpace::none:
+    case ptx::StateSpace::reg:
+    case ptx::StateSpace::sreg:
+    case ptx::StateSpace::local:
+    case ptx::StateSpace::param:
+      return nullptr;
+  }
+  return &module_entities_.emplace(name, entity).first->second;
+}
+
+std::optional<VirtualRegister> EntryDecoder::find_register(std::uint32_t instance,
+                                                           std::uint32_t scope,
+                                                           const std::string& name,
+                                                           Kind& kind) const {
+  std::size_t digits = name.size();
+  while (digits > 0 && name[digits - 1] >= '0' && name[digits - 1] <= '9') --digits;
+  const bool numbered = digits < name.size() && name.size() - digits <= 9 &&
+                        (name[digits] != '0' || name.size() - digits == 1);
+  const std::string family = name.substr(0, digits) + "<";
+  const Instance& in = instances_[instance];
+  for (std::uint32_t s = scope;; s = in.function->scope_parent[s]) {
+    auto found = in.scopes[s].find(name);
+    std::uint32_t number = 0;
+    if (found == in.scopes[s].end() && numbered) {
+      found = in.scopes[s].find(family);
+      number = static_cast<std::uint32_t>(std::stoul(name.substr(digits)));
+    }
+    if (found != in.scopes[s].end() && found->second.what == Entity::What::reg &&
+        number < found->second.count.value_or(1)) {
+      kind = found->second.kind;
+      if (kind == Kind::none) return std::nullopt;
+      return found->second.first + number;
+    }
+    if (s == 0) return std::nullopt;
+  }
+}
+
+VirtualRegister EntryDecoder::constant(Kind kind, std::uint64_t value, const std::string& global) {
+  const auto [entry, inserted] = constants_.try_emplace({kind, value, global}, 0);
+  if (inserted) entry->second = registers_.add_pinned(kind);
+  return entry->second;
+}
+
+VirtualRegister EntryDecoder::special(const std::string& name, Kind kind) {
+  const auto which = special_named(name);
+  if (!which) throw Unsupported(fmt::format("special register {}", name));
+  if (kind == Kind::predicate) throw Unsupported("a special register is no predicate");
+  const auto [entry, inserted] = specials_.try_emplace({*which, kind}, 0);
+  if (inserted) entry->second = registers_.add_pinned(kind);
+  return entry->second;
+}
+
+std::string EntryDecoder::file_name(std::uint32_t number) const {
+  for (const ptx::File& file : layout_.module->files) {
+    if (file.number == number) return file.name;
+  }
+  return {};
+}
+
+std::string EntryDecoder::text_of(const ptx::Instruction& text) const {
+  std::string result;
+  for (std::size_t line = text.ptx_line; line >= 1 && line <= layout_.text_lines.size(); ++line) {
+    std::string_view part = layout_.text_lines[line - 1];
+    const std::size_t begin = part.find_first_not_of(" \t\r");
+    if (begin != std::string_view::npos) part.remove_prefix(begin);
+    const std::size_t end = part.find(';');
+    if (!result.empty()) result += ' ';
+    result += part.substr(0, end);
+    if (end != std::string_view::npos || result.size() > 300) break;
+  }
+  return result;
+}
+
+std::uint32_t EntryDecoder::append(const ptx::Instruction& text) {
+  if (code_.ops.size() >= kMostOps) {
+    throw InputError(
+        fmt::format("'{}' expands to more than {} instructions", entry_.name, kMostOps));
+  }
+  code_.ops.emplace_back();
+  code_.debug.push_back(
+      {text_of(text), file_name(text.source.file), text.source.line, text.ptx_line, {}});
+  return static_cast<std::uint32_t>(code_.ops.size() - 1);
+}
+
+void EntryDecoder::emit_unsupported(const ptx::Instruction& text, const std::string& why) {
+  const std::uint32_t index = append(text);
+  code_.ops[index].flow = Flow::unsupported;
+  code_.debug[index].unsupported = why;
+}
+
+void EntryDecoder::set_guard(std::uint32_t instance, std::uint32_t scope,
+                             const ptx::Instruction& text, std::uint32_t op_index, bool inverted) {
+  if (!text.guard) return;
+  Kind kind = Kind::none;
+  const auto reg = find_register(instance, scope, *text.guard, kind);
+  if (!reg || kind != Kind::predicate) {
+    throw Unsupported(fmt::format("the guard '{}' is no declared predicate", *text.guard));
+  }
+  code_.ops[op_index].guarded = true;
+  code_.ops[op_index].guard_flip = text.guard_negated != inverted ? 0xffffffffU : 0U;
+  registers_.refer(op_index, &Op::guard, *reg, RegisterUse::Role::use);
+}
+
+void EntryDecoder::decode_plain(InstructionBuilder& builder, const std::string& mnemonic) {
+  const DecodeTable::Row* row = DecodeTable::instance().find(mnemonic, builder.text.opcode);
+  if (row == nullptr) throw Unsupported("the machine does not implement it");
+  if (!row->unsupported.empty()) throw Unsupported(std::string(row->unsupported));
+  if (row->decoder != nullptr) {
+    row->decoder(builder);
+    return;
+  }
+  if (builder.count() != row->operands.size()) {
+    throw Unsupported(
+        fmt::format("{} operands where {} are expected", builder.count(), row->operands.size()));
+  }
+  static constexpr std::array<InstructionBuilder::Field, 4> kSources{&Op::a, &Op::b, &Op::c,
+                                                                     &Op::e};
+  const Immediates immediates = row->type == "f32"   ? Immediates::f32
+                                : row->type == "f64" ? Immediates::f64
+                                                     : Immediates::integer;
+  builder.op.full = row->full;
+  builder.op.masked = row->masked;
+  for (std::size_t i = 0; i < row->operands.size(); ++i) {
+    if (i < row->destinations) {
+      builder.define(i == 0 ? &Op::d : &Op::e, builder.operand(i), row->operands[i]);
+    } else {
+      const std::size_t source = i - row->destinations;
+      builder.use(kSources.at(source), builder.operand(i), row->operands[i], immediates,
+                  static_cast<int>(source));
+    }
+  }
+}
+
+void EntryDecoder::emit(std::uint32_t instance, std::uint32_t scope, const ptx::Instruction& text) {
+  if (text.opcode == "call") {
+    const std::size_t before = code_.ops.size();
+    try {
+      emit_call(instance, scope, text);
+    } catch (const Unsupported& why) {
+      if (code_.ops.size() != before) throw InputError(why.what());
+      emit_unsupported(text, why.what());
+    }
+    return;
+  }
+  const std::size_t references = registers_.reference_count();
+  const std::size_t label_uses = label_uses_.size();
+  const std::uint32_t index = append(text);
+  try {
+    set_guard(instance, scope, text, index, false);
+    if (text.opcode == "ret" && instance != 0) {
+      code_.ops[index].flow = Flow::branch;
+      label_uses_.push_back({index, false, 0, instances_[instance].end_label});
+      return;
+    }
+    InstructionBuilder builder(*this, text, instance, scope, code_.ops[index], index);
+    decode_plain(builder, mnemonic_of(text));
+  } catch (const Unsupported& why) {
+    // It stops the run when reached, not before; its guard still says whether it is.
+    registers_.forget_from(references);
+    label_uses_.resize(label_uses);
+    code_.ops[index] = Op{};
+    code_.ops[index].flow = Flow::unsupported;
+    code_.debug[index].unsupported = why.what();
+    Kind kind = Kind::none;
+    if (text.guard && find_register(instance, scope, *text.guard, kind) &&
+        kind == Kind::predicate) {
+      set_guard(instance, scope, text, index, false);
+    }
+  }
+}
+
+void EntryDecoder::expand(std::uint32_t instance) {
+  const ptx::Function& function = *instances_[instance].function;
+  for (const ptx::Statement& statement : function.body) {
+    if (const auto* text = std::get_if<ptx::Instruction>(&statement.item)) {
+      emit(instance, statement.scope, *text);
+    } else if (const auto* label = std::get_if<ptx::Label>(&statement.item)) {
+      const Entity& entity = instances_[instance].scopes[statement.scope].at(label->name);
+      label_position_[entity.label] = static_cast<std::uint32_t>(code_.ops.size());
+    }
+  }
+}
+
+void EntryDecoder::emit_call(std::uint32_t instance, std::uint32_t scope,
+                             const ptx::Instruction& text) {
+  // call{.uni} {(returns),} function {, (arguments)} {, prototype}
+  const ptx::Operand* returns = nullptr;
+  const ptx::Operand* arguments = nullptr;
+  const ptx::Operand* target = nullptr;
+  for (const ptx::Operand& operand : text.operands) {
+    if (operand.kind == ptx::Operand::Kind::call_list) {
+      (target == nullptr ? returns : arguments) = &operand;
+    } else if (target == nullptr) {
+      target = &operand;
+    }
+  }
+  if (target == nullptr) throw Unsupported("a call without a function");
+  if (target->kind != ptx::Operand::Kind::symbol) throw Unsupported("indirect calls");
+  const auto callee = layout_.functions.find(target->name);
+  if (callee == layout_.functions.end()) {
+    throw Unsupported(fmt::format("the function '{}' has no body in this module", target->name));
+  }
+  const ptx::Function& function = *callee->second;
+  if (function.is_entry) throw Unsupported("a call of an entry");
+  const std::vector<const ptx::Function*> chain = instances_[instance].callers;
+  if (std::find(chain.begin(), chain.end(), &function) != chain.end() ||
+      instances_[instance].function == &function) {
+    throw Unsupported(fmt::format("the recursive call of '{}'", target->name));
+  }
+  const std::size_t given_returns = returns == nullptr ? 0 : returns->elements.size();
+  const std::size_t given_arguments = arguments == nullptr ? 0 : arguments->elements.size();
+  if (given_returns != function.returns.size() || given_arguments != function.parameters.size()) {
+    throw Unsupported(fmt::format("the call does not fit the signature of '{}'", target->name));
+  }
+
+  const auto number = static_cast<std::uint32_t>(instances_.size());
+  {
+    Instance& callee_instance = instances_.emplace_back();
+    callee_instance.function = &function;
+    callee_instance.callers = chain;
+    callee_instance.callers.push_back(instances_[instance].function);
+  }
+  instances_[number].end_label = new_label();
+  declare(number);
+
+  // A parameter is the caller's own variable under the callee's name.
+  const auto bind = [&](const ptx::Variable& formal, const ptx::Operand& actual) {
+    const Entity* entity =
+        actual.kind == ptx::Operand::Kind::symbol ? find(instance, scope, actual.name) : nullptr;
+    if (formal.space == ptx::StateSpace::param) {
+      if (entity == nullptr || entity->what != Entity::What::variable) {
+        throw Unsupported(fmt::format("the argument for '{}' is no .param", formal.name));
+      }
+      instances_[number].scopes[0][formal.name] = *entity;
+      return;
+    }
+    throw Unsupported(fmt::format("'{}' is passed in a register", formal.name));
+  };
+  for (std::size_t i = 0; i < given_returns; ++i) {
+    bind(function.returns[i], returns->elements[i]);
+  }
+  for (std::size_t i = 0; i < given_arguments; ++i) {
+    bind(function.parameters[i], arguments->elements[i]);
+  }
+
+  if (text.guard) {
+    const std::uint32_t index = append(text);
+    code_.ops[index].flow = Flow::branch;
+    label_uses_.push_back({index, false, 0, instances_[number].end_label});
+    set_guard(instance, scope, text, index, true);
+  }
+  expand(number);
+  label_position_[instances_[number].end_label] = static_cast<std::uint32_t>(code_.ops.size());
+}
+
+}  // namespace bitgate::machine
