@@ -1,0 +1,74 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <ostream>
+#include <string>
+
+#include "ci/bitgate/command_line.h"
+#include "ci/suite/devices.h"
+#include "conformance/check/verdict.h"
+#include "conformance/report/terminal.h"
+
+namespace bitgate::command_line {
+
+/// What a command works with. Each command adds its options to the parser and an action that runs
+/// once the whole line has been understood; an action returns an ExitCode, or throws InputError,
+/// Unsupported, suite::NoDevice or kernels::DeviceLost.
+struct Session {
+  std::ostream& out;
+  std::ostream& err;
+  const volatile bool* interrupted = nullptr;
+  std::string command;  ///< the one that was called
+  bool json = false;
+  std::function<int()> action;
+
+  conformance::Colour colour() const;
+  bool is_interrupted() const { return interrupted != nullptr && *interrupted; }
+  void print(const nlohmann::ordered_json& document) const { out << document.dump(1) << '\n'; }
+};
+
+/// A command with --json, whose `action` is taken when it is called.
+CLI::App& add_command(CLI::App& program, Session& session, const std::string& name,
+                      const std::string& says, std::function<int()> action);
+
+void add_list(CLI::App& program, Session& session);
+void add_ptx(CLI::App& program, Session& session);
+void add_gate(CLI::App& program, Session& session);
+void add_run(CLI::App& program, Session& session);
+void add_exec(CLI::App& program, Session& session);
+void add_fuzz(CLI::App& program, Session& session);
+void add_fidelity(CLI::App& program, Session& session);
+void add_quantize(CLI::App& program, Session& session);
+void add_dequantize(CLI::App& program, Session& session);
+void add_lint(CLI::App& program, Session& session);
+void add_bench(CLI::App& program, Session& session);
+/// Commands that later versions bring: known by name, `unsupported`.
+void add_later_commands(CLI::App& program, Session& session);
+
+/// A flag of a later version: known by name, `unsupported` when it is given.
+void add_later_flag(CLI::App& command, const std::string& flags);
+
+/// --device, with the default that help names; the value holds it already.
+void add_device(CLI::App& command, suite::DeviceChoice& choice, const std::string& otherwise);
+
+/// --tensor-model NAME, of the machine.
+void add_tensor_model(CLI::App& command, const numeric::TensorModel*& model);
+
+/// --timeout SECONDS, of one launch.
+void add_timeout(CLI::App& command, std::chrono::nanoseconds& limit);
+
+/// InputError unless a file could be made there; leaves nothing behind.
+void require_writable_file(const std::filesystem::path& file);
+/// InputError unless the folder is there and can be written, or could be made.
+void require_writable_folder(const std::filesystem::path& folder);
+
+/// 0 for pass, 1 for fail, 3 for what has no verdict.
+int exit_code(conformance::Verdict verdict);
+
+}  // namespace bitgate::command_line

@@ -1,0 +1,58 @@
+#include "ci/bitgate/command.h"
+#include "ci/suite/exec_launch.h"
+#include "reference/support/error.h"
+
+namespace bitgate::command_line {
+
+namespace {
+
+struct Arguments {
+  std::string file;
+  suite::DeviceChoice device = suite::DeviceChoice::machine;
+  const numeric::TensorModel* tensor_model = nullptr;
+  std::string ptx;
+  std::string out;
+  suite::ExecOptions options;
+};
+
+int exec(const Session& session, const Arguments& arguments) {
+  suite::ExecOptions options = arguments.options;
+  options.launch.interrupted = session.interrupted;
+  if (!arguments.ptx.empty()) options.ptx = arguments.ptx;
+  if (!arguments.out.empty()) {
+    require_writable_folder(arguments.out);
+    options.out_folder = arguments.out;
+  }
+  if (arguments.device != suite::DeviceChoice::machine &&
+      arguments.device != suite::DeviceChoice::cuda) {
+    throw InputError("--device: expected machine or cuda");
+  }
+  const auto device = suite::devices_for(arguments.device, arguments.tensor_model).front().make();
+  const suite::ExecResult result = suite::exec_launch_file(arguments.file, *device, options);
+  if (session.json) {
+    session.print(result.document);
+  } else {
+    session.out << result.text;
+  }
+  return result.exit_code;
+}
+
+}  // namespace
+
+void add_exec(CLI::App& program, Session& session) {
+  const auto arguments = std::make_shared<Arguments>();
+  CLI::App& command = add_command(program, session, "exec", "run any PTX kernel from a launch file",
+                                  [&session, arguments] { return exec(session, *arguments); });
+  command.add_option("LAUNCH.json", arguments->file, "module, buffers and launches")->required();
+  add_device(command, arguments->device, "machine");
+  command.add_option("--ptx", arguments->ptx, "FILE in place of the launch file's module");
+  command.add_option("--out", arguments->out, "DIR for each output buffer as NAME.bin");
+  command.add_option("--schedule", arguments->options.launch.schedule_seed,
+                     "SEED of the machine's order of blocks and warps (0: ascending)");
+  add_tensor_model(command, arguments->tensor_model);
+  add_timeout(command, arguments->options.launch.time_limit);
+  add_later_flag(command, "--hazards");
+  add_later_flag(command, "--list-opcodes");
+}
+
+}  // namespace bitgate::command_line
