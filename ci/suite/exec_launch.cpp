@@ -182,16 +182,36 @@ bool has_space(FaultKind kind) {
          kind == FaultKind::read_only_write;
 }
 
-// A trap is a failure that the program asks for, and no hazard.
-bool is_hazard(FaultKind kind) {
-  return has_space(kind) || kind == FaultKind::barrier || kind == FaultKind::deadlock ||
-         kind == FaultKind::timeout || kind == FaultKind::inactive_lane;
+// The document's word for a fault; empty for what is no hazard: a trap is a failure that the
+// program asks for.
+std::string_view hazard_kind(FaultKind kind) {
+  switch (kind) {
+    case FaultKind::out_of_bounds:
+      return "out_of_bounds";
+    case FaultKind::misaligned:
+      return "misaligned";
+    case FaultKind::read_only_write:
+      return "read_only_write";
+    case FaultKind::barrier:
+      return "barrier";
+    case FaultKind::deadlock:
+      return "deadlock";
+    case FaultKind::timeout:
+      return "timeout";
+    case FaultKind::inactive_lane:
+      return "inactive_lane";
+    case FaultKind::trap:
+    case FaultKind::unsupported:
+    case FaultKind::interrupted:
+      break;
+  }
+  return "";
 }
 
 Json hazard_of(const machine::Fault& fault) {
   Json hazard;
   const bool in_space = has_space(fault.kind);
-  hazard["kind"] = machine::name(fault.kind);
+  hazard["kind"] = hazard_kind(fault.kind);
   hazard["space"] = in_space ? Json(fault.space) : Json(nullptr);
   hazard["buffer"] = in_space && !fault.buffer.empty() ? Json(fault.buffer) : Json(nullptr);
   if (in_space) {
@@ -292,7 +312,7 @@ class Exec {
       case Status::fault:
       case Status::timeout:
         fail();
-        if (outcome.fault && is_hazard(outcome.fault->kind)) {
+        if (outcome.fault && !hazard_kind(outcome.fault->kind).empty()) {
           hazards_.push_back(hazard_of(*outcome.fault));
         }
         break;
