@@ -18,6 +18,7 @@ namespace {
 
 constexpr std::size_t kStep = 16;
 constexpr std::size_t kColumns = 32;
+constexpr std::size_t kProductsWorthThreads = 1 << 18;  // below, waking them costs more
 
 template <typename T>
 using Columns = std::array<T, kColumns>;
@@ -79,7 +80,8 @@ OracleResult gemm_oracle(const Activations& a, const formats::QuantizedMatrix& w
   result.bound.resize(rows.size() * cols.size());
 
   const auto blocks = static_cast<std::int64_t>((cols.size() + kColumns - 1) / kColumns);
-#pragma omp parallel for schedule(static) if (blocks > 1)
+  const bool worth_threads = rows.size() * cols.size() * order.size() >= kProductsWorthThreads;
+#pragma omp parallel for schedule(static) if (worth_threads)
   for (std::int64_t block = 0; block < blocks; ++block) {
     const std::size_t first = static_cast<std::size_t>(block) * kColumns;
     const auto chosen = cols.subspan(first, std::min(kColumns, cols.size() - first));

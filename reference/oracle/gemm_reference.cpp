@@ -40,6 +40,9 @@ Tile tile_of(std::int64_t m, std::int64_t n) {
 
 constexpr std::int64_t kProductsWorthThreads = 1 << 20;  // below, waking them costs more
 
+constexpr std::int64_t kRowsAhead = 4;
+constexpr std::int64_t kCacheLine = 64;
+
 void pin_cache_sizes() {
   static std::once_flag once;
   std::call_once(once, [] { Eigen::setCpuCacheSizes(32 << 10, 512 << 10, 4 << 20); });
@@ -84,6 +87,10 @@ class Columns {
       const float* __restrict scale = &scales_(group, 0);
       const float* __restrict zero_point = &zero_points_(group, 0);
       float* __restrict out = &block_(i, 0);
+      // A tile is narrower than a row: what the CPU fetches ahead by itself is the next tile's.
+      const std::int64_t ahead = std::min(k + i + kRowsAhead, w_.k - 1);
+      const std::uint8_t* next = w_.q.data() + ahead * w_.n + first_;
+      for (std::int64_t n = 0; n < count; n += kCacheLine) __builtin_prefetch(next + n);
       for (std::int64_t n = 0; n < count; ++n) {
         out[n] = scale[n] * (static_cast<float>(q[n]) - zero_point[n]);
       }

@@ -15,10 +15,11 @@ namespace bitgate::oracle {
 /// of the activations, [m][n].
 ///
 /// `order` says which row of W and which column of A position p is: formats::sort_by_group, or 0,
-/// 1, 2, … . InputError when the operands or the order do not fit, or when the declaration does not
-/// hold together: a position or a group out of range, a tensor-core run that is not whole steps of
-/// 16, a run whose positions are of another group, padding in a fused run, a join of a missing
-/// chain. Whether every position occurs once is not asked here (positions_missing).
+/// 1, 2, … . InputError when the operands or the order do not fit, when activations and scales are
+/// not of one type, or when the declaration does not hold together: a position or a group out of
+/// range, a tensor-core run that is not whole steps of 16, a run whose positions are of another
+/// group, padding in a fused run, a join of a missing chain. Whether every position occurs once is
+/// not asked here (positions_missing).
 ///
 /// Uses OpenMP; the bits do not depend on the number of threads.
 std::vector<std::uint16_t> replay(const Arithmetic& arithmetic, const numeric::TensorModel& model,

@@ -45,7 +45,7 @@ Scene make_scene(const std::string& name, TestShape shape, QuantConfig config, s
 
 // Between them every hypothesis applies and shows.
 std::vector<Scene> scenes() {
-  const TestShape base{.m = 3, .k = 608, .n = 16};
+  const TestShape base{.m = 3, .k = 608, .n = 8};
   TestShape v1 = base;
   v1.z_low = 1;
   TestShape v2 = base;
