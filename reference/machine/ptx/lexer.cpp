@@ -33,7 +33,11 @@ std::string printable(std::string_view text) {
 }  // namespace
 
 void Lexer::fail_at(const Token& where, std::string_view message) const {
-  throw InputError(fmt::format("{}:{}:{}: {}", name_, where.line, where.column, message));
+  // A message may quote a name or a number, and hostile text has long ones.
+  constexpr std::size_t kMost = 300;
+  const bool is_long = message.size() > kMost;
+  throw InputError(fmt::format("{}:{}:{}: {}{}", name_, where.line, where.column,
+                               message.substr(0, kMost), is_long ? "..." : ""));
 }
 
 void Lexer::fail(const Token& found, std::string_view expected) const {

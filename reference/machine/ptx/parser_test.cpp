@@ -369,6 +369,12 @@ TEST(PtxParser, ErrorsSayWhere) {
   EXPECT_PRED2(contains, error_of(head + ".section .debug_info { {"), "'}' for the '{' of line 3");
 }
 
+TEST(PtxParser, LongNamesAreCutInMessages) {
+  const std::string digits(100000, '7');
+  EXPECT_LT(error_of(with_body("mov.u64 %rd1, " + digits + ";")).size(), 400u);
+  EXPECT_LT(error_of(".version 9.0\n.global .u32 x" + digits + "[1] = {1, 2};").size(), 400u);
+}
+
 TEST(PtxParser, DeepNestingIsRefused) {
   const auto repeat = [](std::string_view text, int times) {
     std::string all;
