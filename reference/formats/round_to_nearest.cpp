@@ -66,8 +66,10 @@ std::vector<std::int32_t> order_by_norm(std::span<const float> weights, std::int
   }
   std::vector<std::int32_t> order(squares.size());
   std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](std::int32_t a, std::int32_t b) {
-    return squares[static_cast<std::size_t>(a)] > squares[static_cast<std::size_t>(b)];
+  std::sort(order.begin(), order.end(), [&](std::int32_t a, std::int32_t b) {
+    const double square_a = squares[static_cast<std::size_t>(a)];
+    const double square_b = squares[static_cast<std::size_t>(b)];
+    return square_a != square_b ? square_a > square_b : a < b;
   });
   return order;
 }

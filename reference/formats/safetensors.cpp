@@ -91,8 +91,10 @@ std::uint64_t padded_to_8(std::uint64_t size) { return (size + 7) / 8 * 8; }
 std::vector<std::string> canonical_order(const std::map<std::string, TensorLayout>& tensors) {
   std::vector<std::string> order;
   for (const auto& [name, layout] : tensors) order.push_back(name);
-  std::stable_sort(order.begin(), order.end(), [&](const std::string& a, const std::string& b) {
-    return size_of(tensors.at(a).dtype) > size_of(tensors.at(b).dtype);
+  std::sort(order.begin(), order.end(), [&](const std::string& a, const std::string& b) {
+    const std::size_t size_a = size_of(tensors.at(a).dtype);
+    const std::size_t size_b = size_of(tensors.at(b).dtype);
+    return size_a != size_b ? size_a > size_b : a < b;
   });
   return order;
 }
