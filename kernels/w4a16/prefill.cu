@@ -8,6 +8,7 @@
 #include "kernels/common/dequantize.cuh"
 #include "kernels/common/element.cuh"
 #include "kernels/common/mma.cuh"
+#include "kernels/common/register.cuh"
 #include "kernels/w4a16/arguments.cuh"
 #include "kernels/w4a16/tile_layout.h"
 
@@ -44,48 +45,63 @@ class PrefillRing {
   __device__ __forceinline__ PrefillRing(const Arguments& arguments, std::uint32_t ring_memory,
                                          std::uint32_t first_row, std::uint32_t row_count,
                                          std::uint32_t first_unit)
-      : args(arguments),
-        shared(ring_memory),
-        rows(row_count),
-        row0(threadIdx.x / kRowPieces),
-        vector_rows(args.path == ActivationPath::vectors && rows > row0
-                        ? (rows - row0 + kRowStep - 1) / kRowStep
-                        : 0),
-        piece(threadIdx.x % kRowPieces),
-        a_source(args.a_row(first_row + row0) + piece * 8),
-        row_step(static_cast<std::int64_t>(kRowStep) * args.lda),
-        a_place(kLayout.activation() + (piece / 4 * tile_m + row0) * 64 + piece % 4 * 16) {
+      : args(arguments) {
+    const std::uint32_t thread = threadIdx.x;
+    const std::uint32_t row0 = thread / kRowPieces;
+    const std::uint32_t piece = thread % kRowPieces;
+    rows = row_count > row0 ? (row_count - row0 + kRowStep - 1) / kRowStep : 0;
+    vector_rows = args.path == ActivationPath::vectors ? rows : 0;
+    row_source = args.a_row(first_row + row0) + piece * 8;
+    row_step = static_cast<std::int64_t>(kRowStep) * args.lda;
+    row_place =
+        ring_memory + kLayout.activation() + (piece / 4 * tile_m + row0) * 64 + piece % 4 * 16;
+    row_blocks = blocks_left(piece / 4);
+    weight_place = ring_memory + kLayout.weights() + thread * 16;
 #pragma unroll
     for (std::uint32_t i = 0; i < kWeightCopies; ++i) {
-      const std::uint32_t copied = i * threads + threadIdx.x;
+      const std::uint32_t copied = i * threads + thread;
       const std::uint32_t unit = first_unit + copied / (kBlocks * 32);
       weight_source[i] = args.unit_weights(unit) + copied % (kBlocks * 32) * 16;
-      weight_exists[i] = copied < kUnits * kBlocks * 32 && unit < args.units();
+      weight_blocks[i] = unit < args.units() ? blocks_left(copied / 32 % kBlocks) : 0;
+      device::keep(weight_source[i]);
+      device::keep(weight_blocks[i]);
     }
-    const std::uint32_t scale_unit = first_unit + threadIdx.x / (kBlocks * 4);
-    scale_source = args.unit_scales(scale_unit) + threadIdx.x % 4 * 16;
-    scale_exists = scale_unit < args.units();
-    const std::uint32_t zero_unit = first_unit + threadIdx.x / (kBlocks * 2);
-    zero_source = args.unit_zero_points(zero_unit) + threadIdx.x % 2 * 16;
-    zero_exists = zero_unit < args.units();
+    const std::uint32_t scale_unit = first_unit + thread / (kBlocks * 4);
+    scale_source = args.unit_scales(scale_unit) + thread % 4 * 16;
+    scale_place = ring_memory + kLayout.scales() + thread * 16;
+    scale_block = thread / 4 % kBlocks;
+    scale_blocks = scale_unit < args.units() ? args.blocks() : 0;
+    const std::uint32_t zero_unit = first_unit + thread / (kBlocks * 2);
+    zero_source = args.unit_zero_points(zero_unit) + thread % 2 * 16;
+    zero_place = ring_memory + kLayout.zero_points() + thread * 16;
+    zero_block = thread / 2 % kBlocks;
+    zero_blocks = zero_unit < args.units() ? args.blocks() : 0;
+    device::keep(vector_rows);
+    device::keep(row_source);
+    device::keep(row_step);
+    device::keep(row_place);
+    device::keep(row_blocks);
+    device::keep(weight_place);
+    device::keep(scale_source);
+    device::keep(scale_place);
+    device::keep(scale_block);
+    device::keep(scale_blocks);
   }
 
   /// No copy ever touches a missing row again.
   __device__ __forceinline__ void clear_missing_rows(int stages) const {
-    for (std::uint32_t row = row0; row < tile_m; row += kRowStep) {
-      for (int stage = 0; row >= rows && stage < stages; ++stage) {
-        device::store_shared_16(shared + stage * kLayout.bytes() + a_place + (row - row0) * 64,
-                                uint4{});
+    for (std::uint32_t i = rows; i < kRowCopies; ++i) {
+      for (int stage = 0; stage < stages; ++stage) {
+        device::store_shared_16(row_place + stage * kLayout.bytes() + i * kRowStep * 64, uint4{});
       }
     }
   }
 
-  /// Part `part` of `parts` of copying the next stage of K into `slot`: copies queue up with the
-  /// loads from shared memory, so a stage's are spread among the products of a block. The last part
-  /// moves on to the stage after.
-  __device__ __forceinline__ void copy_part(std::uint32_t slot, std::uint32_t part,
+  /// Part `part` of `parts` of copying the next stage of K to `offset` in the ring: copies queue up
+  /// with the loads from shared memory, so a stage's are spread among the products of a block. The
+  /// last part moves on to the stage after.
+  __device__ __forceinline__ void copy_part(std::uint32_t offset, std::uint32_t part,
                                             std::uint32_t parts) {
-    const std::uint32_t stage = shared + slot * kLayout.bytes();
     constexpr std::uint32_t kPieces = kRowCopies + kWeightCopies + 1;
 #pragma unroll
     for (std::uint32_t i = 0; i < kPieces; ++i) {
@@ -93,19 +109,20 @@ class PrefillRing {
         continue;
       }
       if (i < kRowCopies) {
-        copy_row(stage, i);
+        copy_row(offset, i);
       } else if (i < kRowCopies + kWeightCopies) {
-        copy_weights(stage, i - kRowCopies);
+        copy_weights(offset, i - kRowCopies);
       } else {
-        copy_scales(stage);
+        copy_scales(offset);
       }
     }
     if (part + 1 == parts) {
       if (args.path != ActivationPath::vectors) {
-        load_rows(stage);
+        load_rows(offset);
       }
       begin += kBlocks;
-      a_source += tile_k;
+      row_source += tile_k - row_step * kRowCopies;
+      device::keep(row_source);
     }
   }
 
@@ -114,72 +131,82 @@ class PrefillRing {
   static constexpr std::uint32_t kUnits = tile_n / kUnitColumns;
   static constexpr std::uint32_t kRowPieces = tile_k / 8;
   static constexpr std::uint32_t kRowStep = threads / kRowPieces;
-  static constexpr std::uint32_t kRowCopies = (tile_m + kRowStep - 1) / kRowStep;
+  static constexpr std::uint32_t kRowCopies = tile_m / kRowStep;
   static constexpr std::uint32_t kWeightCopies = (kUnits * kBlocks * 32 + threads - 1) / threads;
-  static_assert(threads % kRowPieces == 0 && kUnits * kBlocks * 4 <= threads);
+  static_assert(threads % kRowPieces == 0 && tile_m % kRowStep == 0 &&
+                kUnits * kBlocks * 4 <= threads);
 
-  /// This thread's i-th row, where rows are whole vectors.
-  __device__ __forceinline__ void copy_row(std::uint32_t stage, std::uint32_t i) const {
+  /// A stage that begins below this has its block `block` inside K.
+  __device__ __forceinline__ std::uint32_t blocks_left(std::uint32_t block) const {
+    return args.blocks() > block ? args.blocks() - block : 0;
+  }
+
+  /// This thread's i-th row, where rows are whole vectors; `row_source` goes from row to row.
+  __device__ __forceinline__ void copy_row(std::uint32_t offset, std::uint32_t i) {
     if (i < vector_rows) {
-      device::copy_async_16(stage + a_place + i * kRowStep * 64, a_source + i * row_step,
-                            begin + piece / 4 < args.blocks());
+      device::copy_async_16(row_place + offset + i * kRowStep * 64, row_source, begin < row_blocks);
     }
+    row_source += row_step;
+    device::keep(row_source);
   }
 
-  /// All rows of this thread, element by element.
-  __device__ __forceinline__ void load_rows(std::uint32_t stage) const {
-    const std::uint32_t position = begin * kBlockK + piece * 8;
+  /// All rows of this thread, element by element; `row_source` is past them.
+  __device__ __forceinline__ void load_rows(std::uint32_t offset) const {
+    const std::uint32_t position = begin * kBlockK + threadIdx.x % kRowPieces * 8;
+    const std::uint16_t* row = row_source - row_step * kRowCopies - position;
 #pragma unroll 1
-    for (std::uint32_t i = 0; row0 + i * kRowStep < rows; ++i) {
-      const bool exists = begin + piece / 4 < args.blocks();
-      device::store_shared_16(
-          stage + a_place + i * kRowStep * 64,
-          exists ? load_activation(args, a_source + i * row_step - position, position) : uint4{});
+    for (std::uint32_t i = 0; i < rows; ++i) {
+      device::store_shared_16(row_place + offset + i * kRowStep * 64,
+                              begin < row_blocks ? load_activation(args, row, position) : uint4{});
+      row += row_step;
     }
   }
 
-  __device__ __forceinline__ void copy_weights(std::uint32_t stage, std::uint32_t i) {
-    const std::uint32_t copied = i * threads + threadIdx.x;
-    if (copied < kUnits * kBlocks * 32) {
-      device::copy_async_16(stage + kLayout.weights() + copied * 16, weight_source[i],
-                            weight_exists[i] && begin + copied / 32 % kBlocks < args.blocks());
+  __device__ __forceinline__ void copy_weights(std::uint32_t offset, std::uint32_t i) {
+    if ((i + 1) * threads <= kUnits * kBlocks * 32 ||
+        i * threads + threadIdx.x < kUnits * kBlocks * 32) {
+      device::copy_async_16(weight_place + offset + i * threads * 16, weight_source[i],
+                            begin < weight_blocks[i]);
     }
     weight_source[i] += kBlocks * kUnitBytes;
   }
 
-  __device__ __forceinline__ void copy_scales(std::uint32_t stage) const {
+  __device__ __forceinline__ void copy_scales(std::uint32_t offset) const {
     if (threadIdx.x < kUnits * kBlocks * 4) {
-      const std::uint32_t block = begin + threadIdx.x / 4 % kBlocks;
+      const std::uint32_t block = begin + scale_block;
       device::copy_async_16(
-          stage + kLayout.scales() + threadIdx.x * 16,
+          scale_place + offset,
           scale_source + (block >> args.group_shift) * std::uint64_t{kUnitScaleBytes},
-          scale_exists && block < args.blocks());
+          block < scale_blocks);
     }
     if (integer_zeros && threadIdx.x < kUnits * kBlocks * 2) {
-      const std::uint32_t block = begin + threadIdx.x / 2 % kBlocks;
+      const std::uint32_t block = begin + zero_block;
       device::copy_async_16(
-          stage + kLayout.zero_points() + threadIdx.x * 16,
+          zero_place + offset,
           zero_source + (block >> args.group_shift) * std::uint64_t{kUnitZeroBytes},
-          zero_exists && block < args.blocks());
+          block < zero_blocks);
     }
   }
 
   const Arguments& args;
-  std::uint32_t shared;
   std::uint32_t begin = 0;    ///< first block of the next stage
-  std::uint32_t rows;         ///< of the tile that exist
-  std::uint32_t row0;         ///< this thread copies every kRowStep-th row from here
-  std::uint32_t vector_rows;  ///< so many of them, by asynchronous copies
-  std::uint32_t piece;        ///< and this 16-byte piece of it
-  const std::uint16_t* a_source;
+  std::uint32_t rows;         ///< that exist, of the kRowCopies that this thread brings a piece of
+  std::uint32_t vector_rows;  ///< so many of them by asynchronous copies
+  const std::uint16_t* row_source;
   std::int64_t row_step;
-  std::uint32_t a_place;
+  std::uint32_t row_place;
+  std::uint32_t row_blocks;
   const unsigned char* weight_source[kWeightCopies];
-  bool weight_exists[kWeightCopies];
+  std::uint32_t weight_place;
+  std::uint32_t weight_blocks[kWeightCopies];
   const unsigned char* scale_source;
-  bool scale_exists;
+  std::uint32_t scale_place;
+  std::uint32_t scale_block;
+  std::uint32_t scale_blocks;
   const unsigned char* zero_source;
-  bool zero_exists;
+  std::uint32_t zero_place;
+  std::uint32_t zero_block;
+  std::uint32_t zero_blocks;
 };
 
 /// 16 columns by 32 positions on their way to the tensor cores.
@@ -188,22 +215,6 @@ struct WeightTile {
   uint2 words;           ///< of the two k16 steps
   std::uint32_t scales;  ///< of columns g and g+8
   std::uint32_t zeros;   ///< likewise, in the low two bytes
-
-  /// `block` is that of the stage, `tile` counts the 16 columns of the block's tile.
-  __device__ __forceinline__ void load(const unsigned char* stage, const StageLayout& layout,
-                                       std::uint32_t tile, std::uint32_t block,
-                                       std::uint32_t lane) {
-    const std::uint32_t place = tile / 2 * layout.blocks + block;
-    const std::uint32_t half = tile % 2;
-    words = *reinterpret_cast<const uint2*>(stage + layout.weights() + place * kUnitBytes +
-                                            lane * 16 + half * 8);
-    scales = *reinterpret_cast<const std::uint32_t*>(
-        stage + layout.scales() + place * kUnitScaleBytes + lane / 4 * 8 + half * 4);
-    if constexpr (integer_zeros) {
-      zeros = *reinterpret_cast<const std::uint16_t*>(
-          stage + layout.zero_points() + place * kUnitZeroBytes + lane / 4 * 4 + half * 2);
-    }
-  }
 
   /// The fragment of each k16 step.
   __device__ __forceinline__ void dequantize(Fragment16x16 (&steps)[2]) const {
@@ -215,6 +226,53 @@ struct WeightTile {
     steps[0] = device::scaled<T>(device::centred<T>(words.x, zero_points), pairs);
     steps[1] = device::scaled<T>(device::centred<T>(words.y, zero_points), pairs);
   }
+};
+
+/// Where a warp's tiles of 16 columns lie in a stage.
+template <class T, bool integer_zeros, int tiles>
+class WeightTiles {
+ public:
+  __device__ __forceinline__ WeightTiles(const StageLayout& layout, std::uint32_t first_tile,
+                                         std::uint32_t first_block, std::uint32_t lane) {
+#pragma unroll
+    for (std::uint32_t i = 0; i < kPlaces; ++i) {
+      const std::uint32_t tile = first_tile + i;
+      const std::uint32_t place = tile / 2 * layout.blocks + first_block;
+      words[i] = layout.weights() + place * kUnitBytes + lane * 16 + tile % 2 * 8;
+      scales[i] = layout.scales() + place * kUnitScaleBytes + lane / 4 * 8 + tile % 2 * 4;
+      zeros[i] = layout.zero_points() + place * kUnitZeroBytes + lane / 4 * 4 + tile % 2 * 2;
+      device::keep(words[i]);
+      device::keep(scales[i]);
+    }
+  }
+
+  /// The tiles of the block that lies `block` after the first.
+  __device__ __forceinline__ void load(WeightTile<T, integer_zeros> (&to)[tiles],
+                                       const unsigned char* stage, std::uint32_t blocks,
+                                       std::uint32_t block) const {
+#pragma unroll
+    for (std::uint32_t tile = 0; tile < tiles; ++tile) {
+      // A warp with an even number of tiles starts with a unit, so the offsets of the others from
+      // its first are known.
+      const std::uint32_t i = kPlaces == 1 ? 0 : tile;
+      const std::uint32_t further = block + (kPlaces == 1 ? tile / 2 * blocks : 0);
+      const std::uint32_t half = kPlaces == 1 ? tile % 2 : 0;
+      to[tile].words =
+          *reinterpret_cast<const uint2*>(stage + words[i] + further * kUnitBytes + half * 8);
+      to[tile].scales = *reinterpret_cast<const std::uint32_t*>(
+          stage + scales[i] + further * kUnitScaleBytes + half * 4);
+      if constexpr (integer_zeros) {
+        to[tile].zeros = *reinterpret_cast<const std::uint16_t*>(
+            stage + zeros[i] + further * kUnitZeroBytes + half * 2);
+      }
+    }
+  }
+
+ private:
+  static constexpr std::uint32_t kPlaces = tiles % 2 == 0 ? 1 : tiles;
+  std::uint32_t words[kPlaces];
+  std::uint32_t scales[kPlaces];
+  std::uint32_t zeros[kPlaces];
 };
 
 /// A warp's sums: `tiles` of 16 columns by 8 · m8s rows.
@@ -289,7 +347,7 @@ __device__ __forceinline__ void prefill(const Arguments& args) {
   ring.clear_missing_rows(stages);
 #pragma unroll 1
   for (std::uint32_t s = 0; s < stages - 1; ++s) {
-    ring.copy_part(s, 0, 1);
+    ring.copy_part(s * kStage.bytes(), 0, 1);
     device::copy_async_commit();
   }
 
@@ -297,48 +355,44 @@ __device__ __forceinline__ void prefill(const Arguments& args) {
   // while the block before it is multiplied, so the next stage has to arrive one block early.
   PrefillSums<kTiles, kWarpRows / 8> sums{};
   WeightTile<T, integer_zeros> codes[2][kTiles] = {};
-  const auto load_codes = [&](const unsigned char* from, std::uint32_t b) {
-#pragma unroll
-    for (int tile = 0; tile < kTiles; ++tile) {
-      codes[b % 2][tile].load(from, kStage, warp_n * kTiles + tile, b * warps_k + warp_k, lane);
-    }
+  const WeightTiles<T, integer_zeros, kTiles> tiles(kStage, warp_n * kTiles, warp_k, lane);
+  std::uint32_t activation_place =
+      kStage.activation() + (warp_k * tile_m + warp_m * kWarpRows) * 64 + lane * 16;
+  device::keep(activation_place);
+  std::uint32_t offset = 0;  // of the stage that is multiplied, of the next, of the one to fill
+  std::uint32_t next_offset = 1 % stages * kStage.bytes();
+  std::uint32_t fill_offset = (stages - 1) * kStage.bytes();
+  const auto stage_after = [](std::uint32_t ring_offset) {
+    return ring_offset + kStage.bytes() == kLayout.ring_bytes() ? 0 : ring_offset + kStage.bytes();
   };
-  const unsigned char* stage = shared_memory;
-  std::uint32_t next_slot = 1 % stages;
-  std::uint32_t free_slot = stages - 1;
-  std::uint32_t copy_slot = free_slot;
   device::copy_async_wait<stages - 2>();
   __syncthreads();
-  if (count > 0) {
-    load_codes(stage, 0);
-  }
+  tiles.load(codes[0], shared_memory, kStage.blocks, 0);
   Fragment16x16 weights[2];
   codes[0][0].dequantize(weights);
 #pragma unroll 1
   for (std::uint32_t index = 0; index < count; ++index) {
-    const unsigned char* const activation =
-        stage + kStage.activation() + (warp_k * tile_m + warp_m * kWarpRows) * 64 + lane * 16;
+    const unsigned char* const activation = shared_memory + offset + activation_place;
 #pragma unroll
     for (std::uint32_t b = 0; b < kGroupBlocks; ++b) {
-      if (b + 1 < kGroupBlocks) {
-        load_codes(stage, b + 1);
-      } else {
+      const bool last = b + 1 == kGroupBlocks;
+      if (last) {
         device::copy_async_commit();
         device::copy_async_wait<stages - 3>();
         __syncthreads();
-        copy_slot = free_slot;
-        free_slot = free_slot + 1 == stages ? 0 : free_slot + 1;
-        stage = shared_memory + next_slot * kStage.bytes();
-        next_slot = next_slot + 1 == stages ? 0 : next_slot + 1;
-        load_codes(stage, 0);
       }
+      tiles.load(codes[(b + 1) % 2], shared_memory + (last ? next_offset : offset), kStage.blocks,
+                 last ? 0 : (b + 1) * warps_k);
       sums.add_block(weights, codes[b % 2], codes[(b + 1) % 2][0],
                      activation + b * warps_k * tile_m * 64, [&](std::uint32_t tile) {
-                       if (b + 1 == kGroupBlocks) {
-                         ring.copy_part(copy_slot, tile, kTiles);
+                       if (last) {
+                         ring.copy_part(fill_offset, tile, kTiles);
                        }
                      });
     }
+    fill_offset = offset;
+    offset = next_offset;
+    next_offset = stage_after(next_offset);
   }
   device::copy_async_wait<0>();
   __syncthreads();
