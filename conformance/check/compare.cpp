@@ -12,7 +12,7 @@
 namespace bitgate::conformance {
 namespace {
 
-constexpr std::size_t kSample = 8192;
+constexpr std::size_t kSample = std::size_t{1} << 20;
 
 std::uint16_t infinity(numeric::ScalarType type) {
   return type == numeric::ScalarType::bf16 ? 0x7f80 : 0x7c00;

@@ -28,7 +28,8 @@ struct Comparison {
   std::optional<Difference> first;  ///< row-major
   /// Largest |got - want|; absent when a wrong output is not finite.
   std::optional<double> max_error = 0.0;
-  std::vector<oracle::WrongElement> sample;  ///< of the wrong outputs, evenly spread
+  /// The wrong outputs; beyond 2^20 of them an evenly spread part.
+  std::vector<oracle::WrongElement> sample;
 };
 
 /// Bits equal to bits, tolerance zero; two NaNs are equal. `output` [m][n] whole, n columns; `want`

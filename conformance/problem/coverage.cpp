@@ -1,7 +1,7 @@
 #include "conformance/problem/coverage.h"
 
 #include <algorithm>
-#include <cstdlib>
+#include <utility>
 
 #include "reference/numeric/half.h"
 
@@ -20,35 +20,58 @@ struct Witnesses {
   std::vector<bool> active;            ///< [k]
 };
 
+/// Keeps the row with the most non-zero activations: its products are least likely to cancel.
+class BestRow {
+ public:
+  explicit BestRow(std::size_t places) : row_(places, -1), count_(places) {}
+  void offer(std::size_t place, std::int64_t row, std::int32_t count) {
+    if (count <= count_[place]) return;
+    count_[place] = count;
+    row_[place] = row;
+  }
+  std::vector<std::int64_t> take() { return std::move(row_); }
+
+ private:
+  std::vector<std::int64_t> row_;
+  std::vector<std::int32_t> count_;
+};
+
 Witnesses find_witnesses(const formats::QuantizedMatrix& matrix,
                          std::span<const std::int64_t> step_of_index, std::int64_t m,
                          std::span<const std::uint16_t> activations) {
+  struct Tally {
+    std::int32_t active = 0;
+    float sum = 0;
+  };
   const auto k_size = static_cast<std::size_t>(matrix.k);
-  Witnesses found{
-      .of_step =
-          std::vector<std::int64_t>(static_cast<std::size_t>((matrix.k + kStep - 1) / kStep), -1),
-      .of_group = std::vector<std::int64_t>(static_cast<std::size_t>(matrix.groups()), -1),
-      .active = std::vector<bool>(k_size)};
-  std::vector<float> group_sum(found.of_group.size());
+  std::vector<bool> active(k_size);
+  std::vector<Tally> steps(static_cast<std::size_t>((matrix.k + kStep - 1) / kStep));
+  std::vector<Tally> groups(static_cast<std::size_t>(matrix.groups()));
+  BestRow of_step(steps.size());
+  BestRow of_group(groups.size());
   std::vector<std::size_t> touched;
   for (std::int64_t row = 0; row < m; ++row) {
     const auto of_row = activations.subspan(static_cast<std::size_t>(row) * k_size, k_size);
     touched.clear();
     for (std::size_t k = 0; k < k_size; ++k) {
       if (of_row[k] == 0) continue;
-      found.active[k] = true;
-      std::int64_t& step = found.of_step[static_cast<std::size_t>(step_of_index[k])];
-      if (step < 0) step = row;
-      const auto g = static_cast<std::size_t>(matrix.g_idx[k]);
-      group_sum[g] += numeric::to_float(matrix.scale_type, of_row[k]);
-      touched.push_back(g);
+      active[k] = true;
+      touched.push_back(k);
+      ++steps[static_cast<std::size_t>(step_of_index[k])].active;
+      Tally& group = groups[static_cast<std::size_t>(matrix.g_idx[k])];
+      ++group.active;
+      group.sum += numeric::to_float(matrix.scale_type, of_row[k]);
     }
-    for (const std::size_t g : touched) {
-      if (group_sum[g] != 0.0F && found.of_group[g] < 0) found.of_group[g] = row;
-      group_sum[g] = 0.0F;
+    for (const std::size_t k : touched) {
+      const auto step = static_cast<std::size_t>(step_of_index[k]);
+      const auto g = static_cast<std::size_t>(matrix.g_idx[k]);
+      of_step.offer(step, row, steps[step].active);
+      if (groups[g].sum != 0.0F) of_group.offer(g, row, groups[g].active);
+      steps[step] = {};
+      groups[g] = {};
     }
   }
-  return found;
+  return {.of_step = of_step.take(), .of_group = of_group.take(), .active = std::move(active)};
 }
 
 /// dot += a * (q - z), for all columns of row k of W.

@@ -17,7 +17,7 @@
 namespace bitgate::conformance {
 namespace {
 
-constexpr float kWeightSpread = 0.03F;
+constexpr float kWeightSpread = 0.02F;
 constexpr float kAlternation = 2.2F;
 constexpr float kMostSkew = 0.15F;
 constexpr double kActivationMean = 1.5;

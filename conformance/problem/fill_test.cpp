@@ -290,9 +290,9 @@ TEST(FillReal, HasTheSpreadOfRealLayers) {
       sum += value(problem, bits);
     }
     EXPECT_GT(largest, 20);
-    EXPECT_NEAR(sum / static_cast<double>(problem.activations.size()), 0.75, 0.1);
+    EXPECT_NEAR(sum / static_cast<double>(problem.activations.size()), 1.5, 0.15);
     for (const std::uint16_t bits : problem.matrix.scales) {
-      EXPECT_GT(value(problem, bits), 0.004);
+      EXPECT_GT(value(problem, bits), 0.002);
       EXPECT_LT(value(problem, bits), 0.04);
     }
     const std::set<int> codes(problem.matrix.q.begin(), problem.matrix.q.end());
@@ -363,7 +363,7 @@ TEST(Materialise, BitsArePinned) {
            sha256(std::as_bytes(std::span(p.layer.qzeros))) +
            sha256(std::as_bytes(std::span(p.layer.scales)));
   }
-  EXPECT_EQ(sha256(all), "55aa303370b8b7dba75a20a9d9aa281d42b04644176c48b5443d66b9e66be1dc");
+  EXPECT_EQ(sha256(all), "83b3609a2e9dcc5c655b8f86b2c0ee585137b76a3a451f18d26d7f27c48acb13");
 }
 
 }  // namespace
