@@ -127,12 +127,14 @@ std::vector<float> gemm_reference(const Activations& a, const formats::Quantized
       const std::int64_t column = i * tile.columns;
       const std::int64_t count = std::min(tile.columns, w.n - column);
       Columns columns(w, column, count, tile.depth);
-      Eigen::Map<RowMajor, 0, Strided> sum(out.data() + row * w.n + column, rows, count,
-                                           Strided(w.n));
+      RowMajor sum = RowMajor::Zero(rows, count);
       for (std::int64_t k = 0; k < a.k; k += tile.depth) {
         const std::int64_t depth = std::min(tile.depth, a.k - k);
         sum.noalias() += activations.middleCols(k, depth) * columns.block(k, depth);
       }
+      // Summed apart: the rows of the output lie a power of two apart too often for the cache.
+      Eigen::Map<RowMajor, 0, Strided>(out.data() + row * w.n + column, rows, count, Strided(w.n)) =
+          sum;
     }
   }
   return out;
