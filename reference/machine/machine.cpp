@@ -21,6 +21,7 @@ namespace {
 
 constexpr std::uint32_t kMostThreads = 1024;
 constexpr std::uint32_t kMostSharedBytes = 227 * 1024;  // of a block, sm_80 to sm_90
+constexpr std::uint64_t kMostBlockBytes = std::uint64_t{1} << 30;
 
 std::uint64_t check(const Code& code, const Launch& launch) {
   const Dim3& block = launch.block;
@@ -62,6 +63,12 @@ std::uint64_t check(const Code& code, const Launch& launch) {
         fmt::format("launch of '{}': {} bytes of shared memory; at most {} are "
                     "possible",
                     code.name, shared, kMostSharedBytes));
+  }
+  if (block_bytes(code, launch) > kMostBlockBytes) {
+    throw InputError(
+        fmt::format("launch of '{}': a block's registers and local memory take {} "
+                    "bytes of the host; at most {} are possible",
+                    code.name, block_bytes(code, launch), kMostBlockBytes));
   }
   return std::uint64_t{grid.x} * grid.y * grid.z;
 }
@@ -187,7 +194,13 @@ Outcome run(const Program& program, const Launch& launch, GlobalMemory& memory,
   std::mutex mutex;
   const auto work = [&] {
     Policy policy(code, launch, options, blocks);
-    BlockRunner runner(impl, code, launch, options, memory, policy, deadline);
+    std::optional<BlockRunner> made;
+    {
+      // Asks the memory for the module's variables.
+      const std::lock_guard lock(mutex);
+      made.emplace(impl, code, launch, options, memory, policy, deadline);
+    }
+    BlockRunner& runner = *made;
     for (;;) {
       const std::uint64_t number = next.fetch_add(1);
       if (number >= blocks || number > stop_at.load()) break;

@@ -218,6 +218,27 @@ TEST(BitInstructions, LogicByTableIsTheSameForEveryTable) {
   }
 }
 
+TEST(BitInstructions, ConstantSelectorsPermuteLikeRegisters) {
+  for (const char* selector : {"0x5410", "0x7632", "0x0123", "0x7654", "0x8c04", "0x1111"}) {
+    TestMachine machine;
+    for (std::size_t t = 0; t < 32; ++t) {
+      machine.in(t, 0) = static_cast<std::uint32_t>(0x83828180U + 0x04040404U * t);
+      machine.in(t, 1) = static_cast<std::uint32_t>(0x13121110U + 0x04040404U * t);
+    }
+    const std::string s = selector;
+    const Outcome outcome = machine.run(
+        "ld.global.v2.u32 {%r1,%r2}, [%rd1]; mov.u32 %r3, " + s + "; prmt.b32 %r4, %r1, %r2, " + s +
+        "; prmt.b32 %r5, %r1, %r2, %r3;\nmov.u32 %r6, 0; setp.lt.u32 %p1, %t2, 9; @%p1 prmt.b32 "
+        "%r6, %r1, %r2, " +
+        s + "; st.global.v4.u32 [%rd2], {%r4,%r5,%r6,%r6}; ret;");
+    ASSERT_FALSE(outcome.fault) << TestMachine::describe(outcome);
+    for (std::size_t t = 0; t < 32; ++t) {
+      EXPECT_EQ(machine.out(t, 0), machine.out(t, 1)) << selector;
+      EXPECT_EQ(machine.out(t, 2), t < 9 ? machine.out(t, 1) : 0U) << selector;
+    }
+  }
+}
+
 TEST(FloatInstructions, RoundOnceAndCanonicaliseNan) {
   const float eps = 0x1p-24F;
   check({

@@ -1,3 +1,5 @@
+#include <immintrin.h>
+
 #include <bit>
 #include <cstdint>
 #include <string>
@@ -257,6 +259,53 @@ void decode_lop3(InstructionBuilder& builder) {
   builder.use(&Op::c, builder.operand(3), Kind::b32);
 }
 
+/// prmt with a constant selector that replicates no sign: a byte shuffle of a and one of b, whose
+/// four selectors each are the halves of Op::immediate (0x80: none).
+template <bool Masked>
+void shuffle_bytes(Context& x, const Op& op) {
+  const auto selectors = static_cast<U64>(op.immediate);
+  const __m256i lane_offset = _mm256_set_epi32(0x0c0c0c0c, 0x08080808, 0x04040404, 0, 0x0c0c0c0c,
+                                               0x08080808, 0x04040404, 0);
+  const __m256i from_a = _mm256_or_si256(
+      _mm256_set1_epi32(static_cast<int>(static_cast<U32>(selectors))), lane_offset);
+  const __m256i from_b = _mm256_or_si256(
+      _mm256_set1_epi32(static_cast<int>(static_cast<U32>(selectors >> 32))), lane_offset);
+  const auto* a = reinterpret_cast<const __m256i*>(x.lanes32(op.a));
+  const auto* b = reinterpret_cast<const __m256i*>(x.lanes32(op.b));
+  auto* d = reinterpret_cast<__m256i*>(x.lanes32(op.d));
+  const auto* mask = reinterpret_cast<const __m256i*>(x.lane_mask.data());
+  for (int i = 0; i < 4; ++i) {
+    __m256i value = _mm256_or_si256(_mm256_shuffle_epi8(_mm256_load_si256(a + i), from_a),
+                                    _mm256_shuffle_epi8(_mm256_load_si256(b + i), from_b));
+    if constexpr (Masked) {
+      value = _mm256_blendv_epi8(_mm256_load_si256(d + i), value, _mm256_load_si256(mask + i));
+    }
+    _mm256_store_si256(d + i, value);
+  }
+}
+
+void decode_prmt(InstructionBuilder& builder) {
+  builder.define(&Op::d, builder.operand(0), Kind::b32);
+  builder.use(&Op::a, builder.operand(1), Kind::b32);
+  builder.use(&Op::b, builder.operand(2), Kind::b32);
+  builder.use(&Op::c, builder.operand(3), Kind::b32);
+  const ptx::Operand& selector = builder.operand(3);
+  if (selector.kind == ptx::Operand::Kind::immediate && (selector.immediate.bits & 0x8888U) == 0) {
+    U64 shuffles = 0;
+    for (U32 i = 0; i < 4; ++i) {
+      const U64 byte = selector.immediate.bits >> (4 * i) & 7U;
+      shuffles |= (byte < 4 ? byte : 0x80U) << (8 * i);
+      shuffles |= (byte >= 4 ? byte - 4 : 0x80U) << (8 * i + 32);
+    }
+    builder.op.immediate = static_cast<std::int64_t>(shuffles);
+    builder.op.full = &shuffle_bytes<false>;
+    builder.op.masked = &shuffle_bytes<true>;
+    return;
+  }
+  use_plain<[](U32 a, U32 b, U32 c) -> U32 { return permute<Permute::plain>(a, b, c); }>(
+      builder.op);
+}
+
 enum class Logic : std::uint8_t { land, lor, lxor, lnot };
 
 template <Logic L>
@@ -310,8 +359,7 @@ template <Logic L>
   predicate_row<Logic::lxor>(table, "xor.pred");
   predicate_row<Logic::lnot>(table, "not.pred");
 
-  table.add(lanes<[](U32 a, U32 b, U32 c) -> U32 { return permute<Permute::plain>(a, b, c); }>(
-      "prmt.b32"));
+  table.decoder("prmt.b32", &decode_prmt);
   table.add(lanes<[](U32 a, U32 b, U32 c) -> U32 { return permute<Permute::f4e>(a, b, c); }>(
       "prmt.b32.f4e"));
   table.add(lanes<[](U32 a, U32 b, U32 c) -> U32 { return permute<Permute::b4e>(a, b, c); }>(

@@ -31,15 +31,13 @@ using Comparable =
     std::conditional_t<sizeof(T) == 1,
                        std::conditional_t<std::is_signed_v<T>, std::int16_t, std::uint16_t>, T>;
 
-template <class To, class From, bool Saturate>
-constexpr To convert_integer(From v) {
-  if constexpr (Saturate) {
-    const auto low = static_cast<Comparable<To>>(std::numeric_limits<To>::min());
-    const auto high = static_cast<Comparable<To>>(std::numeric_limits<To>::max());
-    const auto value = static_cast<Comparable<From>>(v);
-    if (std::cmp_greater(value, high)) return std::numeric_limits<To>::max();
-    if (std::cmp_less(value, low)) return std::numeric_limits<To>::min();
-  }
+template <class To, class From>
+constexpr To saturate_integer(From v) {
+  const auto low = static_cast<Comparable<To>>(std::numeric_limits<To>::min());
+  const auto high = static_cast<Comparable<To>>(std::numeric_limits<To>::max());
+  const auto value = static_cast<Comparable<From>>(v);
+  if (std::cmp_greater(value, high)) return std::numeric_limits<To>::max();
+  if (std::cmp_less(value, low)) return std::numeric_limits<To>::min();
   return static_cast<To>(v);
 }
 
@@ -53,11 +51,17 @@ template <class To, class From>
 [[gnu::cold]] void integer_row(DecodeTable& table) {
   const std::string types = std::string(ptx_type<To>()) + "." + ptx_type<From>();
   using Result = Register<To>;
-  table.add(lanes<[](From v) -> Result {
-    return static_cast<Result>(convert_integer<To, From, false>(v));
-  }>("cvt." + types));
-  table.add(lanes<[](From v) -> Result {
-    return static_cast<Result>(convert_integer<To, From, true>(v));
+  static constexpr auto kConvert = [](From v) -> Result {
+    return static_cast<Result>(static_cast<To>(v));
+  };
+  // Bytes are converted rarely; what compilers write for addresses and indices is vectorised.
+  if constexpr (sizeof(To) == 1 || sizeof(From) == 1) {
+    table.add(scalar_lanes<kConvert>("cvt." + types));
+  } else {
+    table.add(lanes<kConvert>("cvt." + types));
+  }
+  table.add(scalar_lanes<[](From v) -> Result {
+    return static_cast<Result>(saturate_integer<To, From>(v));
   }>("cvt.sat." + types));
 }
 

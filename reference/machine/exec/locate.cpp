@@ -259,12 +259,91 @@ void locate_generic(Context& x, std::uint16_t cache, Addresses& address, std::ui
   }
 }
 
+/// Shared memory by 32-bit addresses, all lanes at once; false when a lane needs a closer look.
+bool locate_shared_fast(const Context& x, std::uint32_t field, std::int64_t offset,
+                        std::uint32_t bytes, HostAddresses& host) {
+  const auto* base = reinterpret_cast<const __m256i*>(x.lanes32(field));
+  const __m256i add = _mm256_set1_epi32(static_cast<int>(offset));
+  __m256i address[4];
+  for (int i = 0; i < 4; ++i) address[i] = _mm256_add_epi32(_mm256_load_si256(base + i), add);
+  if (x.active != kAllLanes) {
+    const auto first = static_cast<std::size_t>(std::countr_zero(x.active));
+    const __m256i stand_in = _mm256_set1_epi32(
+        static_cast<int>(x.lanes32(field)[first] + static_cast<std::uint32_t>(offset)));
+    const auto* mask = reinterpret_cast<const __m256i*>(x.lane_mask.data());
+    for (int i = 0; i < 4; ++i) {
+      address[i] = _mm256_blendv_epi8(stand_in, address[i], _mm256_load_si256(mask + i));
+    }
+  }
+  const std::uint32_t size = x.block->shared_bytes;
+  if (size < bytes) return false;
+  const __m256i last = _mm256_set1_epi32(static_cast<int>(size - bytes));
+  const __m256i low_bits = _mm256_set1_epi32(static_cast<int>(bytes - 1));
+  __m256i bad = _mm256_setzero_si256();
+  for (const __m256i v : address) {
+    const __m256i over = _mm256_xor_si256(_mm256_max_epu32(v, last), last);
+    bad = _mm256_or_si256(bad, _mm256_or_si256(over, _mm256_and_si256(v, low_bits)));
+  }
+  if (_mm256_testz_si256(bad, bad) == 0) return false;
+  const __m256i shared = _mm256_set1_epi64x(reinterpret_cast<std::int64_t>(x.block->shared.data()));
+  auto* out = reinterpret_cast<__m256i*>(host.at.data());
+  for (int i = 0; i < 4; ++i) {
+    const __m256i low = _mm256_cvtepu32_epi64(_mm256_castsi256_si128(address[i]));
+    const __m256i high = _mm256_cvtepu32_epi64(_mm256_extracti128_si256(address[i], 1));
+    _mm256_store_si256(out + 2 * i, _mm256_add_epi64(low, shared));
+    _mm256_store_si256(out + 2 * i + 1, _mm256_add_epi64(high, shared));
+  }
+  return true;
+}
+
+/// Global memory, all lanes in the allocation that the instruction met last; false otherwise.
+bool locate_global_fast(const Context& x, const Op& op, std::uint32_t field, std::int64_t offset,
+                        std::uint32_t bytes, std::uint32_t alignment, Access access,
+                        HostAddresses& host) {
+  const GlobalMemory::Allocation* cached = x.state->cached_allocation[op.cache];
+  if (x.active != kAllLanes || cached == nullptr || cached->bytes < bytes ||
+      (access == Access::write && cached->read_only)) {
+    return false;
+  }
+  // The distance from the allocation's start, as an unsigned number below what is left of it: both
+  // are below 2^62, and a difference that wrapped is negative.
+  const auto* base = reinterpret_cast<const __m256i*>(x.lanes64(field));
+  const __m256i from_start =
+      _mm256_set1_epi64x(offset - static_cast<std::int64_t>(cached->address));
+  const __m256i last = _mm256_set1_epi64x(static_cast<std::int64_t>(cached->bytes - bytes));
+  const __m256i low_bits = _mm256_set1_epi64x(alignment - 1);
+  const __m256i start_bits = _mm256_set1_epi64x(static_cast<std::int64_t>(cached->address));
+  const __m256i start = _mm256_set1_epi64x(reinterpret_cast<std::int64_t>(cached->host));
+  auto* out = reinterpret_cast<__m256i*>(host.at.data());
+  __m256i outside = _mm256_setzero_si256();
+  __m256i odd = _mm256_setzero_si256();
+  for (int i = 0; i < kLanes / 4; ++i) {
+    const __m256i distance = _mm256_add_epi64(_mm256_load_si256(base + i), from_start);
+    outside =
+        _mm256_or_si256(outside, _mm256_or_si256(distance, _mm256_cmpgt_epi64(distance, last)));
+    odd = _mm256_or_si256(odd, _mm256_add_epi64(distance, start_bits));
+    _mm256_store_si256(out + i, _mm256_add_epi64(distance, start));
+  }
+  // The sign bits of `outside`: a negative distance, or one beyond the last.
+  return _mm256_movemask_pd(_mm256_castsi256_pd(outside)) == 0 &&
+         _mm256_testz_si256(odd, low_bits) != 0;
+}
+
 }  // namespace
 
 template <Space S>
 void locate(Context& x, const Op& op, std::uint32_t bytes, Access access, HostAddresses& host) {
+  const bool narrow = (op.extra & kBaseIs32Bits) != 0;
+  if constexpr (S == Space::shared) {
+    if (narrow && locate_shared_fast(x, op.a, op.immediate, bytes, host)) return;
+  }
+  if constexpr (S == Space::global) {
+    if (!narrow && locate_global_fast(x, op, op.a, op.immediate, bytes, bytes, access, host)) {
+      return;
+    }
+  }
   alignas(32) Addresses address;
-  gather_addresses(x, op.a, (op.extra & kBaseIs32Bits) != 0, op.immediate, address);
+  gather_addresses(x, op.a, narrow, op.immediate, address);
   if constexpr (S == Space::generic) {
     locate_generic(x, op.cache, address, bytes, access, host);
   } else {
@@ -281,6 +360,7 @@ template void locate<Space::parameter>(Context&, const Op&, std::uint32_t, Acces
 
 void locate_shared(Context& x, std::uint32_t field, bool base_is_32_bits, std::int64_t offset,
                    std::uint32_t bytes, Access access, HostAddresses& host) {
+  if (base_is_32_bits && locate_shared_fast(x, field, offset, bytes, host)) return;
   alignas(32) Addresses address;
   gather_addresses(x, field, base_is_32_bits, offset, address);
   locate_in(x, Space::shared, 0, address, bytes, access, host);
@@ -288,6 +368,7 @@ void locate_shared(Context& x, std::uint32_t field, bool base_is_32_bits, std::i
 
 void locate_global(Context& x, const Op& op, std::uint32_t field, std::int64_t offset,
                    std::uint32_t bytes, std::uint32_t alignment, HostAddresses& host) {
+  if (locate_global_fast(x, op, field, offset, bytes, alignment, Access::read, host)) return;
   alignas(32) Addresses address;
   gather_addresses(x, field, false, offset, address);
   locate_global_addresses(x, op.cache, address, bytes, alignment, Access::read, host);

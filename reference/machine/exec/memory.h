@@ -10,7 +10,7 @@ namespace bitgate::machine {
 
 /// Host addresses of what each lane accesses.
 struct HostAddresses {
-  alignas(32) std::array<std::uint64_t, kLanes> at{};
+  alignas(32) std::array<std::uint64_t, kLanes> at;
 
   std::byte* operator[](std::size_t lane) const { return reinterpret_cast<std::byte*>(at[lane]); }
 };

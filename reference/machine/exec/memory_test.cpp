@@ -329,7 +329,9 @@ END:
   std::array<std::uint32_t, 3> wraps{};
   for (std::size_t t = 0; t < 256; ++t) {
     if (t < 64) counts.push_back(machine.out(t, 0));
-    if (t % 32 != 0) EXPECT_EQ(machine.out(t, 0), machine.out(t - 1, 0) + 2);
+    if (t % 32 != 0) {
+      EXPECT_EQ(machine.out(t, 0), machine.out(t - 1, 0) + 2);
+    }
     unlocked += machine.out(t, 1) == 0 ? 1 : 0;
     ASSERT_LT(machine.out(t, 2), 3U);
     ++wraps[machine.out(t, 2)];

@@ -12,12 +12,8 @@ inline constexpr std::uint32_t kNan32 = 0x7fffffffU;
 inline constexpr std::uint16_t kNan16 = 0x7fffU;
 inline constexpr std::uint64_t kQuietBit64 = 0x0008000000000000ULL;
 
-constexpr bool is_nan(float v) {
-  return (std::bit_cast<std::uint32_t>(v) & 0x7fffffffU) > 0x7f800000U;
-}
-constexpr bool is_nan(double v) {
-  return (std::bit_cast<std::uint64_t>(v) & 0x7fffffffffffffffULL) > 0x7ff0000000000000ULL;
-}
+constexpr bool is_nan(float v) { return v != v; }
+constexpr bool is_nan(double v) { return v != v; }
 
 constexpr float canonical(float v) { return is_nan(v) ? std::bit_cast<float>(kNan32) : v; }
 constexpr double quiet(double v) {

@@ -17,7 +17,8 @@ namespace {
 
 constexpr std::size_t kMostOps = std::size_t{1} << 20;
 constexpr std::uint64_t kMostSharedBytes = std::uint64_t{1} << 24;
-constexpr std::uint64_t kMostLocalBytes = std::uint64_t{1} << 24;
+constexpr std::uint64_t kMostLocalBytes = 512 * 1024;  // CUDA's own limit
+constexpr std::size_t kMostRegisters = std::size_t{1} << 20;
 
 std::string mnemonic_of(const ptx::Instruction& text) {
   std::string result = text.opcode;
@@ -197,6 +198,10 @@ void EntryDecoder::declare_registers(Names& names, const ptx::RegisterDeclaratio
   entity.kind = declaration.vector_width > 1 ? Kind::none : register_kind(declaration.type);
   entity.count = declaration.count;
   const std::uint32_t count = declaration.count.value_or(1);
+  if (count > kMostRegisters - std::min(registers_.count(), kMostRegisters)) {
+    throw InputError(
+        fmt::format("'{}' declares more than {} registers", entry_.name, kMostRegisters));
+  }
   if (entity.kind != Kind::none) {
     for (std::uint32_t i = 0; i < count; ++i) {
       const VirtualRegister reg = registers_.add(entity.kind);

@@ -26,7 +26,7 @@ class RegisterUse {
     pinned_.push_back(true);
     return static_cast<std::uint32_t>(kinds_.size() - 1);
   }
-  Kind kind(std::uint32_t reg) const { return kinds_[reg]; }
+  std::size_t count() const { return kinds_.size(); }
 
   void refer(std::uint32_t op, std::uint32_t Op::* field, std::uint32_t reg, Role role) {
     references_.push_back({op, field, 0, reg, role});

@@ -9,6 +9,7 @@ namespace bitgate::machine {
 namespace {
 
 constexpr std::uint64_t kMostShuffled = std::uint64_t{1} << 20;
+constexpr std::uint64_t kMostLiveBytes = std::uint64_t{4} << 30;
 
 }  // namespace
 
@@ -23,6 +24,14 @@ std::uint32_t blocks_per_multiprocessor(std::uint32_t threads, std::uint32_t sha
   return std::max(1U, std::min({kBlocks, by_threads, by_shared}));
 }
 
+std::uint64_t block_bytes(const Code& code, const Launch& launch) {
+  const std::uint64_t threads = std::uint64_t{launch.block.x} * launch.block.y * launch.block.z;
+  const std::uint64_t warps = (threads + 31) / 32;
+  return warps *
+             (std::uint64_t{code.register_bytes} + 32 * std::uint64_t{code.local_bytes} + 1024) +
+         code.dynamic_shared_offset + launch.dynamic_shared_bytes;
+}
+
 Policy::Policy(const Code& code, const Launch& launch, const Options& options, std::uint64_t blocks)
     : seeded_(options.schedule_seed != 0),
       random_(options.schedule_seed, "schedule"),
@@ -35,8 +44,10 @@ Policy::Policy(const Code& code, const Launch& launch, const Options& options, s
   const std::uint64_t fit =
       std::uint64_t{std::max(options.multiprocessors, 1U)} *
       blocks_per_multiprocessor(threads, code.dynamic_shared_offset + launch.dynamic_shared_bytes);
+  const std::uint64_t affordable =
+      std::max<std::uint64_t>(kMostLiveBytes / block_bytes(code, launch), 1);
   residency_ = static_cast<std::uint32_t>(
-      std::min<std::uint64_t>(fit, std::numeric_limits<std::uint32_t>::max()));
+      std::min({fit, affordable, std::uint64_t{std::numeric_limits<std::uint32_t>::max()}}));
   if (options.resident_blocks != 0) residency_ = options.resident_blocks;
   if (!seeded_) return;
 

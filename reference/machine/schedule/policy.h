@@ -43,6 +43,9 @@ class Policy {
   std::vector<std::uint32_t> shuffled_;
 };
 
+/// Host memory that a live block takes.
+std::uint64_t block_bytes(const Code& code, const Launch& launch);
+
 /// Blocks of this shape that fit one multiprocessor of an H200 (2048 threads, 32 blocks, 228 KiB).
 std::uint32_t blocks_per_multiprocessor(std::uint32_t threads, std::uint32_t shared_bytes);
 
