@@ -47,11 +47,11 @@ TEST(HostilePtx, Truncated) {
   Tally tally;
   for (const char* name : kSamples) {
     const std::string text = sample(name);
-    for (std::size_t size = 0; size < text.size(); size += 11) feed(text.substr(0, size), tally);
+    for (std::size_t size = 0; size < text.size(); size += 23) feed(text.substr(0, size), tally);
   }
   RecordProperty("refused", tally.refused);
   RecordProperty("read", tally.read);
-  EXPECT_GT(tally.refused, 1000);
+  EXPECT_GT(tally.refused, 500);
   EXPECT_GT(tally.read, 0) << "a cut between functions";
 }
 
@@ -60,7 +60,7 @@ TEST(HostilePtx, BitsFlipped) {
   Random random(1, "flipped bits");
   for (const char* name : kSamples) {
     const std::string text = sample(name);
-    for (int i = 0; i < 500; ++i) {
+    for (int i = 0; i < 200; ++i) {
       std::string damaged = text;
       for (std::uint64_t flips = 1 + random.below(8); flips > 0; --flips) {
         char& c = damaged[random.below(damaged.size())];
@@ -71,8 +71,8 @@ TEST(HostilePtx, BitsFlipped) {
   }
   RecordProperty("refused", tally.refused);
   RecordProperty("read", tally.read);
-  EXPECT_GT(tally.refused, 500);
-  EXPECT_GT(tally.read, 100);
+  EXPECT_GT(tally.refused, 400);
+  EXPECT_GT(tally.read, 50);
 }
 
 TEST(HostilePtx, PiecesSwappedAndRepeated) {
@@ -80,7 +80,7 @@ TEST(HostilePtx, PiecesSwappedAndRepeated) {
   Random random(1, "swapped pieces");
   for (const char* name : kSamples) {
     const std::string text = sample(name);
-    for (int i = 0; i < 300; ++i) {
+    for (int i = 0; i < 150; ++i) {
       const std::size_t from = random.below(text.size());
       const std::size_t to = random.below(text.size());
       const std::string piece = text.substr(from, 1 + random.below(60));
@@ -90,7 +90,7 @@ TEST(HostilePtx, PiecesSwappedAndRepeated) {
     }
   }
   RecordProperty("refused", tally.refused);
-  EXPECT_GT(tally.refused, 500);
+  EXPECT_GT(tally.refused, 250);
 }
 
 TEST(HostilePtx, EveryByte) {
