@@ -32,9 +32,9 @@ __m256i nan_mask(__m256 v) { return _mm256_castps_si256(_mm256_cmp_ps(v, v, _CMP
 struct F16 {
   static constexpr numeric::ScalarType kType = numeric::ScalarType::f16;
 
-  static Elements load(__m256i lanes) {
-    return {{_mm256_cvtph_ps(_mm256_castsi256_si128(lanes)),
-             _mm256_cvtph_ps(_mm256_extracti128_si256(lanes, 1))}};
+  static Elements load(const std::uint32_t* lanes) {
+    const auto* halves = reinterpret_cast<const __m128i*>(lanes);
+    return {{_mm256_cvtph_ps(_mm_load_si128(halves)), _mm256_cvtph_ps(_mm_load_si128(halves + 1))}};
   }
   static __m256i store(const Elements& e) {
     // The f32 NaN 0x7fffffff narrows to 0x7fff.
@@ -58,14 +58,15 @@ struct F16 {
     return _mm256_movemask_ps(
         _mm256_castsi256_ps(_mm256_or_si256(midpoint, _mm256_and_si256(small, nonzero))));
   }
-  static constexpr bool kProductsNeedCare = false;
+  static constexpr bool kSubnormalInSingle = false;
   static constexpr float kSmallestNormal = 0x1p-14F;
 };
 
 struct BF16 {
   static constexpr numeric::ScalarType kType = numeric::ScalarType::bf16;
 
-  static Elements load(__m256i lanes) {
+  static Elements load(const std::uint32_t* source) {
+    const __m256i lanes = _mm256_load_si256(reinterpret_cast<const __m256i*>(source));
     return {{_mm256_castsi256_ps(_mm256_slli_epi32(lanes, 16)),
              _mm256_castsi256_ps(
                  _mm256_and_si256(lanes, _mm256_set1_epi32(static_cast<int>(0xffff0000U))))}};
@@ -85,8 +86,8 @@ struct BF16 {
         _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_castps_si256(v), _mm256_set1_epi32(0xffff)),
                            _mm256_set1_epi32(0x8000))));
   }
-  /// A product is exact in f32 unless it is subnormal there.
-  static constexpr bool kProductsNeedCare = true;
+  /// Results may be subnormal in f32 as well, where even a product is rounded.
+  static constexpr bool kSubnormalInSingle = true;
   static constexpr float kSmallestNormal = 0x1p-126F;
 };
 
@@ -133,6 +134,41 @@ __m256 redo(int doubtful, __m256 fast, __m256 a, __m256 b, __m256 c) {
   return _mm256_load_ps(result);
 }
 
+/// a·b + c in f64 rounded to odd in f32's precision, so that rounding it once more is rounding the
+/// exact result. Right where the result is normal in f32.
+__m256 fma_to_odd(__m256 a, __m256 b, __m256 c) {
+  __m128 result[2];
+  for (int i = 0; i < 2; ++i) {
+    const auto part = [i](__m256 v) {
+      return _mm256_cvtps_pd(i == 0 ? _mm256_castps256_ps128(v) : _mm256_extractf128_ps(v, 1));
+    };
+    const __m256d product = _mm256_mul_pd(part(a), part(b));
+    const __m256d addend = part(c);
+    const __m256d sum = _mm256_add_pd(product, addend);
+    const __m256d back = _mm256_sub_pd(sum, product);
+    const __m256d error = _mm256_add_pd(_mm256_sub_pd(product, _mm256_sub_pd(sum, back)),
+                                        _mm256_sub_pd(addend, back));
+    // With an infinity or a NaN the error is NaN, and nothing is done.
+    const __m256i inexact =
+        _mm256_castpd_si256(_mm256_cmp_pd(error, _mm256_setzero_pd(), _CMP_NEQ_OQ));
+    const __m256i one = _mm256_set1_epi64x(1);
+    const __m256i bits = _mm256_castpd_si256(sum);
+    const __m256i even = _mm256_cmpeq_epi64(_mm256_and_si256(bits, one), _mm256_setzero_si256());
+    const __m256i toward_zero = _mm256_cmpgt_epi64(
+        _mm256_setzero_si256(), _mm256_xor_si256(bits, _mm256_castpd_si256(error)));
+    const __m256i step =
+        _mm256_and_si256(_mm256_or_si256(toward_zero, one), _mm256_and_si256(inexact, even));
+    const __m256i odd = _mm256_add_epi64(bits, step);
+    // f32 has 29 bits fewer.
+    const __m256i below = _mm256_set1_epi64x((std::int64_t{1} << 29) - 1);
+    const __m256i exact = _mm256_cmpeq_epi64(_mm256_and_si256(odd, below), _mm256_setzero_si256());
+    const __m256i sticky = _mm256_andnot_si256(exact, _mm256_set1_epi64x(std::int64_t{1} << 29));
+    const __m256i kept = _mm256_or_si256(_mm256_andnot_si256(below, odd), sticky);
+    result[i] = _mm256_cvtpd_ps(_mm256_castsi256_pd(kept));
+  }
+  return _mm256_set_m128(result[1], result[0]);
+}
+
 struct Add {
   static constexpr int kSources = 2;
   template <class Format>
@@ -152,7 +188,7 @@ struct Mul {
   template <class Format>
   static __m256 apply(__m256 a, __m256 b, __m256) {
     const __m256 fast = _mm256_mul_ps(a, b);
-    if constexpr (Format::kProductsNeedCare) {
+    if constexpr (Format::kSubnormalInSingle) {
       const __m256 magnitude = _mm256_andnot_ps(_mm256_set1_ps(-0.0F), fast);
       const int small = _mm256_movemask_ps(
           _mm256_cmp_ps(magnitude, _mm256_set1_ps(Format::kSmallestNormal), _CMP_LT_OQ));
@@ -169,7 +205,15 @@ struct Fma {
   static __m256 apply(__m256 a, __m256 b, __m256 c) {
     const __m256 fast = _mm256_fmadd_ps(a, b, c);
     const int doubtful = Format::suspicious(fast);
-    return doubtful == 0 ? fast : redo<Format>(doubtful, fast, a, b, c);
+    if (doubtful == 0) return fast;
+    if constexpr (Format::kSubnormalInSingle) {
+      const __m256 magnitude = _mm256_andnot_ps(_mm256_set1_ps(-0.0F), fast);
+      const int tiny =
+          _mm256_movemask_ps(_mm256_cmp_ps(magnitude, _mm256_set1_ps(0x1p-120F), _CMP_LT_OQ));
+      if ((doubtful & tiny) != 0) return redo<Format>(doubtful, fast, a, b, c);
+    }
+    // Midpoints are common where few bits meet, as in scaled four-bit weights.
+    return fma_to_odd(a, b, c);
   }
 };
 
@@ -224,7 +268,7 @@ void half_lanes(Context& x, const Op& op) {
   for (int first = 0; first < kLanes; first += kVector) {
     Elements in[3];
     for (int s = 0; s < Operation::kSources; ++s) {
-      in[s] = Format::load(_mm256_load_si256(reinterpret_cast<const __m256i*>(sources[s] + first)));
+      in[s] = Format::load(sources[s] + first);
     }
     Elements result;
     for (int i = 0; i < 2; ++i) {
@@ -237,7 +281,9 @@ void half_lanes(Context& x, const Op& op) {
     }
     __m256i bits = Format::store(result);
     if constexpr (Flush) {
-      Elements rounded = Format::load(bits);
+      alignas(32) std::uint32_t lanes[kVector];
+      _mm256_store_si256(reinterpret_cast<__m256i*>(lanes), bits);
+      Elements rounded = Format::load(lanes);
       for (__m256& part : rounded.part) part = flush_below(part, Format::kSmallestNormal);
       bits = Format::store(rounded);
     }

@@ -402,6 +402,65 @@ void start_warp(Warp& warp, std::uint32_t lanes) {
   warp.carry = 0;
 }
 
+namespace {
+
+/// Lanes of instructions that did not run in all 32.
+struct PartialCounts {
+  std::uint64_t instructions = 0;
+  std::uint64_t threads = 0;
+};
+
+struct Stretch {
+  const Op* op;        ///< the next instruction
+  std::uint32_t left;  ///< of the budget
+};
+
+/// Runs one split until its budget is used up, it meets another split, or it comes to an
+/// instruction that may change the set of splits. The machine spends its time here: everything that
+/// the loop needs is in registers.
+[[gnu::noinline]] Stretch run_stretch(Context& x, const Op* const ops, const Op* op,
+                                      const std::uint32_t mask, const Op* const meeting,
+                                      std::uint32_t left, PartialCounts& partial) {
+  while (left != 0) {
+    const std::uint32_t active = mask & (x.predicate(op->guard) ^ op->guard_flip);
+    x.pc = static_cast<std::uint32_t>(op - ops);
+    if (op->flow == Flow::straight ||
+        (op->flow == Flow::converge && active == kAllLanes && names_all(x, *op))) {
+      --left;
+      if (active == kAllLanes) {
+        x.active = kAllLanes;
+        op->full(x, *op);
+      } else {
+        ++partial.instructions;
+        if (active != 0) {
+          partial.threads += static_cast<std::uint64_t>(std::popcount(active));
+          x.activate(active);
+          op->masked(x, *op);
+        }
+      }
+      ++op;
+    } else if (active == 0) {
+      --left;
+      ++partial.instructions;
+      ++op;
+    } else if (op->flow == Flow::branch && active == mask && meeting == nullptr) {
+      // A branch of the whole warp: no other split can be met.
+      --left;
+      if (active != kAllLanes) {
+        ++partial.instructions;
+        partial.threads += static_cast<std::uint64_t>(std::popcount(active));
+      }
+      op = ops + op->immediate;
+    } else {
+      break;
+    }
+    if (op == meeting) break;
+  }
+  return {op, left};
+}
+
+}  // namespace
+
 Turn run_warp(Context& x, Warp& warp, std::uint32_t budget) {
   const Code& code = *x.state->code;
   const Op* const ops = code.ops.data();
@@ -409,18 +468,21 @@ Turn run_warp(Context& x, Warp& warp, std::uint32_t budget) {
   x.block = warp.block;
   x.registers = warp.registers.data();
   std::uint32_t left = budget;
-  std::uint64_t threads = 0;
-  // Counts what ran also when a fault ends it.
+  PartialCounts partial;
+  // Counts what ran also when a fault ends it, up to the stretch that it ended.
   struct Count {
     LaunchState& state;
     const std::uint32_t& left;
-    const std::uint64_t& threads;
+    const PartialCounts& partial;
     std::uint32_t budget;
     ~Count() {
-      state.warp_instructions += budget - left;
-      state.thread_instructions += threads;
+      const std::uint64_t issued = budget - left;
+      state.warp_instructions += issued;
+      if (issued >= partial.instructions) {
+        state.thread_instructions += (issued - partial.instructions) * kLanes + partial.threads;
+      }
     }
-  } const count{*x.state, left, threads, budget};
+  } const count{*x.state, left, partial, budget};
 
   for (;;) {
     if (warp.live == 0) return Turn::finished;
@@ -431,44 +493,30 @@ Turn run_warp(Context& x, Warp& warp, std::uint32_t budget) {
     }
     const auto index = static_cast<std::size_t>(split - warp.splits.data());
     const std::uint32_t mask = split->mask;
-    const bool alone = warp.splits.size() == 1;
-    const std::uint32_t meeting = alone ? kNowhere : next_meeting(warp, *split);
-    std::uint32_t pc = split->pc;
-    for (;;) {
-      if (left == 0) {
-        warp.splits[index].pc = pc;
-        rotate(warp, mask);
-        return Turn::used_up;
-      }
-      const Op& op = ops[pc];
+    const Op* meeting = nullptr;
+    if (warp.splits.size() > 1) {
+      const std::uint32_t place = next_meeting(warp, *split);
+      // The end of the code is a place that no split reaches without an exit before it.
+      meeting = ops + std::min<std::size_t>(place, code.ops.size());
+    }
+    const Stretch stretch = run_stretch(x, ops, ops + split->pc, mask, meeting, left, partial);
+    left = stretch.left;
+    warp.splits[index].pc = static_cast<std::uint32_t>(stretch.op - ops);
+    if (stretch.op == meeting) {
+      merge(warp);
+    } else if (left == 0) {
+      rotate(warp, mask);
+      return Turn::used_up;
+    } else {
+      const Op& op = *stretch.op;
       const std::uint32_t active = mask & (x.predicate(op.guard) ^ op.guard_flip);
       --left;
-      threads += static_cast<std::uint64_t>(std::popcount(active));
-      x.pc = pc;
-      if (op.flow == Flow::straight ||
-          (op.flow == Flow::converge && active == kAllLanes && names_all(x, op))) {
-        if (active == kAllLanes) {
-          x.active = kAllLanes;
-          op.full(x, op);
-        } else if (active != 0) {
-          x.activate(active);
-          op.masked(x, op);
-        }
-        ++pc;
-      } else if (active == 0) {
-        ++pc;
-      } else if (op.flow == Flow::branch && active == mask && alone) {
-        pc = static_cast<std::uint32_t>(op.immediate);
-      } else {
-        warp.splits[index].pc = pc;
-        step_splits(x, warp, index, op, active);
-        break;
+      if (active != kAllLanes) {
+        ++partial.instructions;
+        partial.threads += static_cast<std::uint64_t>(std::popcount(active));
       }
-      if (pc == meeting) {
-        warp.splits[index].pc = pc;
-        merge(warp);
-        break;
-      }
+      x.pc = warp.splits[index].pc;
+      step_splits(x, warp, index, op, active);
     }
   }
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <queue>
+#include <utility>
 
 namespace bitgate::machine {
 
@@ -164,8 +165,9 @@ std::vector<std::uint32_t> RegisterUse::place(Code& code) const {
   for (std::uint32_t reg = 0; reg < kinds_.size(); ++reg) {
     if (!pinned_[reg] && live[reg].begin != kUnused) order.push_back(reg);
   }
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::uint32_t x, std::uint32_t y) { return live[x].begin < live[y].begin; });
+  std::sort(order.begin(), order.end(), [&](std::uint32_t x, std::uint32_t y) {
+    return std::pair(live[x].begin, x) < std::pair(live[y].begin, y);
+  });
 
   // Linear scan (Poletto, Sarkar, TOPLAS 1999) without spilling. Operands of one instruction never
   // share a place, so that a handler may write a destination before it has read all its sources.
