@@ -30,11 +30,11 @@ int bench(const Session& session, const std::vector<std::string>& lines,
 void add_bench(CLI::App& program, Session& session) {
   const auto specs = std::make_shared<std::vector<std::string>>();
   const auto globs = std::make_shared<std::vector<std::string>>();
-  CLI::App& command =
+  Command command =
       add_command(program, session, "bench", "time on cuda beside a plain read of the same bytes",
                   [&session, specs, globs] { return bench(session, *specs, *globs); });
-  command.add_option("SPEC", *specs, "quoted spec lines; bitgate run --help says how")->required();
-  command.add_option("--kernel", *globs, "GLOB timed beside the plan's choice; repeatable");
+  command.required("SPEC", *specs, "quoted spec lines; bitgate run --help says how");
+  command.repeatable("--kernel", *globs, "GLOB timed beside the plan's choice; repeatable");
 }
 
 }  // namespace bitgate::command_line

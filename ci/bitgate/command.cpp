@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <CLI/CLI.hpp>
 #include <cmath>
 #include <cstdio>
 #include <fstream>
@@ -18,53 +19,116 @@ conformance::Colour Session::colour() const {
   return &out == &std::cout ? conformance::colour_for(stdout) : conformance::Colour::off;
 }
 
-CLI::App& add_command(CLI::App& program, Session& session, const std::string& name,
-                      const std::string& says, std::function<int()> action) {
-  CLI::App* command = program.add_subcommand(name, says);
-  command->add_flag("--json", session.json, "one JSON document on stdout, nothing else there");
-  command->callback([&session, name, action = std::move(action)] {
+namespace {
+
+void add_seconds(CLI::App& app, const std::string& name, const std::function<void(double)>& take,
+                 const std::string& says) {
+  app.add_option_function<double>(
+      name,
+      [name, take](const double& given) {
+        constexpr double kLongest = 1e6;
+        if (!(given > 0 && given <= kLongest)) {
+          throw InputError(fmt::format("{}: expected seconds above 0, at most {:g}, found {}", name,
+                                       kLongest, given));
+        }
+        take(given);
+      },
+      says);
+}
+
+}  // namespace
+
+Command add_command(CLI::App& program, Session& session, const std::string& name,
+                    const std::string& says, std::function<int()> action) {
+  CLI::App* app = program.add_subcommand(name, says);
+  Command command(*app);
+  command.flag("--json", session.json, "one JSON document on stdout, nothing else there");
+  app->callback([&session, name, action = std::move(action)] {
     session.command = name;
     session.action = action;
   });
-  return *command;
+  return command;
 }
 
-void add_later_flag(CLI::App& command, const std::string& flags) {
-  command
-      .add_flag_function(
-          flags,
-          [flags](std::int64_t) {
-            throw Unsupported(fmt::format("{} is not in this version", flags));
+void Command::required(const std::string& name, std::string& value, const std::string& says) {
+  app_.add_option(name, value, says)->required();
+}
+
+void Command::required(const std::string& name, std::vector<std::string>& values,
+                       const std::string& says) {
+  app_.add_option(name, values, says)->required();
+}
+
+void Command::option(const std::string& name, std::string& value, const std::string& says) {
+  app_.add_option(name, value, says);
+}
+
+void Command::option(const std::string& name, std::int64_t& value, const std::string& says) {
+  app_.add_option(name, value, says);
+}
+
+void Command::option(const std::string& name, std::uint64_t& value, const std::string& says) {
+  app_.add_option(name, value, says);
+}
+
+void Command::option(const std::string& name, std::optional<std::uint64_t>& value,
+                     const std::string& says) {
+  app_.add_option_function<std::uint64_t>(
+      name, [&value](const std::uint64_t& given) { value = given; }, says);
+}
+
+void Command::seconds(const std::string& name, std::optional<double>& value,
+                      const std::string& says) {
+  add_seconds(app_, name, [&value](double given) { value = given; }, says);
+}
+
+void Command::repeatable(const std::string& name, std::vector<std::string>& values,
+                         const std::string& says) {
+  app_.add_option(name, values, says)->expected(1)->take_all();
+}
+
+void Command::flag(const std::string& name, bool& value, const std::string& says) {
+  app_.add_flag(name, value, says);
+}
+
+void Command::either(const std::string& yes, const std::string& no, bool& value,
+                     const std::string& says) {
+  CLI::Option* first = app_.add_flag_callback(yes, [&value] { value = true; }, says);
+  app_.add_flag_callback(no, [&value] { value = false; }, "not " + yes)->excludes(first);
+}
+
+void Command::device(suite::DeviceChoice& choice, const std::string& otherwise) {
+  app_.add_option_function<std::string>(
+      "--device", [&choice](const std::string& text) { choice = suite::device_choice(text); },
+      fmt::format("auto, machine, cuda or both ({})", otherwise));
+}
+
+void Command::tensor_model(const numeric::TensorModel*& model) {
+  app_.add_option_function<std::string>(
+      "--tensor-model", [&model](const std::string& name) { model = &numeric::tensor_model(name); },
+      "NAME: whose tensor cores the machine has");
+}
+
+void Command::timeout(std::chrono::nanoseconds& limit) {
+  add_seconds(
+      app_, "--timeout",
+      [&limit](double given) { limit = std::chrono::nanoseconds(std::llround(given * 1e9)); },
+      "seconds that one launch may take (20)");
+}
+
+void Command::later_flag(const std::string& name) {
+  app_.add_flag_function(
+          name,
+          [name](std::int64_t) {
+            throw Unsupported(fmt::format("{} is not in this version", name));
           },
           "not in this version")
       ->group("");
 }
 
-void add_device(CLI::App& command, suite::DeviceChoice& choice, const std::string& otherwise) {
-  command.add_option_function<std::string>(
-      "--device", [&choice](const std::string& text) { choice = suite::device_choice(text); },
-      fmt::format("auto, machine, cuda or both ({})", otherwise));
-}
+void Command::footer(const std::string& text) { app_.footer(text); }
 
-void add_tensor_model(CLI::App& command, const numeric::TensorModel*& model) {
-  command.add_option_function<std::string>(
-      "--tensor-model", [&model](const std::string& name) { model = &numeric::tensor_model(name); },
-      "NAME: whose tensor cores the machine has");
-}
-
-void add_timeout(CLI::App& command, std::chrono::nanoseconds& limit) {
-  command.add_option_function<double>(
-      "--timeout",
-      [&limit](const double& seconds) {
-        constexpr double kLongest = 1e6;
-        if (!(seconds > 0 && seconds <= kLongest)) {
-          throw InputError(fmt::format(
-              "--timeout: expected seconds above 0, at most {:g}, found {}", kLongest, seconds));
-        }
-        limit = std::chrono::nanoseconds(std::llround(seconds * 1e9));
-      },
-      "seconds that one launch may take (20)");
-}
+void Command::hide() { app_.allow_extras()->group(""); }
 
 namespace {
 

@@ -37,11 +37,11 @@ int dequantize_to(const Session& session, const std::string& in, const std::stri
 void add_dequantize(CLI::App& program, Session& session) {
   const auto in = std::make_shared<std::string>();
   const auto out = std::make_shared<std::string>();
-  CLI::App& command =
+  Command command =
       add_command(program, session, "dequantize", "read a checkpoint or a GGUF back as f32",
                   [&session, in, out] { return dequantize_to(session, *in, *out); });
-  command.add_option("IN", *in, "a checkpoint folder, or a GGUF")->required();
-  command.add_option("OUT.safetensors", *out, "NAME.weight f32 [N, K] for each layer")->required();
+  command.required("IN", *in, "a checkpoint folder, or a GGUF");
+  command.required("OUT.safetensors", *out, "NAME.weight f32 [N, K] for each layer");
 }
 
 }  // namespace bitgate::command_line

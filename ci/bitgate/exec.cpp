@@ -41,18 +41,18 @@ int exec(const Session& session, const Arguments& arguments) {
 
 void add_exec(CLI::App& program, Session& session) {
   const auto arguments = std::make_shared<Arguments>();
-  CLI::App& command = add_command(program, session, "exec", "run any PTX kernel from a launch file",
-                                  [&session, arguments] { return exec(session, *arguments); });
-  command.add_option("LAUNCH.json", arguments->file, "module, buffers and launches")->required();
-  add_device(command, arguments->device, "machine");
-  command.add_option("--ptx", arguments->ptx, "FILE in place of the launch file's module");
-  command.add_option("--out", arguments->out, "DIR for each output buffer as NAME.bin");
-  command.add_option("--schedule", arguments->options.launch.schedule_seed,
-                     "SEED of the machine's order of blocks and warps (0: ascending)");
-  add_tensor_model(command, arguments->tensor_model);
-  add_timeout(command, arguments->options.launch.time_limit);
-  add_later_flag(command, "--hazards");
-  add_later_flag(command, "--list-opcodes");
+  Command command = add_command(program, session, "exec", "run any PTX kernel from a launch file",
+                                [&session, arguments] { return exec(session, *arguments); });
+  command.required("LAUNCH.json", arguments->file, "module, buffers and launches");
+  command.device(arguments->device, "machine");
+  command.option("--ptx", arguments->ptx, "FILE in place of the launch file's module");
+  command.option("--out", arguments->out, "DIR for each output buffer as NAME.bin");
+  command.option("--schedule", arguments->options.launch.schedule_seed,
+                 "SEED of the machine's order of blocks and warps (0: ascending)");
+  command.tensor_model(arguments->tensor_model);
+  command.timeout(arguments->options.launch.time_limit);
+  command.later_flag("--hazards");
+  command.later_flag("--list-opcodes");
 }
 
 }  // namespace bitgate::command_line

@@ -77,12 +77,12 @@ int compare_devices(const Session& session, suite::FidelityOptions options) {
 
 void add_fidelity(CLI::App& program, Session& session) {
   const auto options = std::make_shared<suite::FidelityOptions>();
-  CLI::App& command =
+  Command command =
       add_command(program, session, "fidelity", "the same cases on machine and cuda, bits compared",
                   [&session, options] { return compare_devices(session, *options); });
-  command.add_option("--cases", options->cases, "spread evenly over the kernels (1000)");
-  command.add_option("--kernel", options->kernel_glob, "GLOB of kernel names (*)");
-  command.add_option("--seed", options->seed, "of the cases (1)");
+  command.option("--cases", options->cases, "spread evenly over the kernels (1000)");
+  command.option("--kernel", options->kernel_glob, "GLOB of kernel names (*)");
+  command.option("--seed", options->seed, "of the cases (1)");
 }
 
 }  // namespace bitgate::command_line

@@ -106,14 +106,14 @@ int search(const Session& session, const Arguments& arguments) {
 
 void add_fuzz(CLI::App& program, Session& session) {
   const auto arguments = std::make_shared<Arguments>();
-  CLI::App& command = add_command(program, session, "fuzz", "search for a failing case",
-                                  [&session, arguments] { return search(session, *arguments); });
-  command.add_option("--kernel", arguments->kernel_glob, "GLOB of kernel names (*)");
-  add_device(command, arguments->device, "machine");
-  command.add_option("--cases", arguments->cases, "end after as many cases");
-  command.add_option("--seconds", arguments->seconds, "end after this long (60)");
-  command.add_option("--seed", arguments->seed, "of the cases (1)");
-  add_timeout(command, arguments->time_limit);
+  Command command = add_command(program, session, "fuzz", "search for a failing case",
+                                [&session, arguments] { return search(session, *arguments); });
+  command.option("--kernel", arguments->kernel_glob, "GLOB of kernel names (*)");
+  command.device(arguments->device, "machine");
+  command.option("--cases", arguments->cases, "end after as many cases");
+  command.seconds("--seconds", arguments->seconds, "end after this long (60)");
+  command.option("--seed", arguments->seed, "of the cases (1)");
+  command.timeout(arguments->time_limit);
   command.footer(
       "Ends at the first failing case, shrinks it and keeps it in fuzz/corpus/found.txt, which the "
       "gate runs first.");

@@ -8,10 +8,10 @@ namespace bitgate::command_line {
 void add_later_commands(CLI::App& program, Session& session) {
   for (const char* name : {"inspect", "codegen", "explore", "coverage", "plan", "certify", "mutate",
                            "merge", "diagnose", "masks", "golden", "compare"}) {
-    CLI::App& command = add_command(program, session, name, "not in this version", [name]() -> int {
+    Command command = add_command(program, session, name, "not in this version", [name]() -> int {
       throw Unsupported(fmt::format("the command {} is not in this version", name));
     });
-    command.allow_extras()->group("");
+    command.hide();
   }
 }
 

@@ -61,10 +61,10 @@ int lint_file(const Session& session, const std::string& file) {
 
 void add_lint(CLI::App& program, Session& session) {
   const auto file = std::make_shared<std::string>();
-  CLI::App& command =
+  Command command =
       add_command(program, session, "lint", "instructions whose result PTX does not fix",
                   [&session, file] { return lint_file(session, *file); });
-  command.add_option("FILE.ptx", *file, "a PTX module")->required();
+  command.required("FILE.ptx", *file, "a PTX module");
 }
 
 }  // namespace bitgate::command_line

@@ -73,10 +73,10 @@ int list(const Session& session, const std::string& glob) {
 
 void add_list(CLI::App& program, Session& session) {
   const auto glob = std::make_shared<std::string>("*");
-  CLI::App& command =
+  Command command =
       add_command(program, session, "list", "kernels with geometry, domain, claims and code hash",
                   [&session, glob] { return list(session, *glob); });
-  command.add_option("--kernel", *glob, "GLOB of kernel names (*)");
+  command.option("--kernel", *glob, "GLOB of kernel names (*)");
 }
 
 }  // namespace bitgate::command_line

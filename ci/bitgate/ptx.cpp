@@ -7,7 +7,7 @@ namespace bitgate::command_line {
 
 void add_ptx(CLI::App& program, Session& session) {
   const auto name = std::make_shared<std::string>();
-  CLI::App& command = add_command(
+  Command command = add_command(
       program, session, "ptx", "a module with one kernel's code alone", [&session, name] {
         const kernels::Kernel& kernel = kernels::kernel_named(*name);
         const auto module = machine::ptx::parse(kernel.code->ptx, kernel.code->name);
@@ -23,7 +23,7 @@ void add_ptx(CLI::App& program, Session& session) {
         }
         return kProven;
       });
-  command.add_option("NAME", *name, "a kernel's name, as bitgate list prints it")->required();
+  command.required("NAME", *name, "a kernel's name, as bitgate list prints it");
 }
 
 }  // namespace bitgate::command_line

@@ -18,6 +18,7 @@ struct Arguments {
   std::string model;
   std::string out;
   std::string scheme = "gptq_v1";
+  std::string layers;
   QuantizeOptions options;
 };
 
@@ -52,6 +53,7 @@ formats::LayerRange layers_of(const std::string& text) {
 int quantize_model(const Session& session, const Arguments& arguments) {
   QuantizeOptions options = arguments.options;
   options.scheme = scheme_of(arguments.scheme);
+  if (!arguments.layers.empty()) options.layers = layers_of(arguments.layers);
   formats::quantize_config(options);
   require_writable_file(arguments.out);
   const auto result = formats::quantize(arguments.model, arguments.out, options);
@@ -88,28 +90,19 @@ int quantize_model(const Session& session, const Arguments& arguments) {
 
 void add_quantize(CLI::App& program, Session& session) {
   const auto arguments = std::make_shared<Arguments>();
-  CLI::App& command =
+  Command command =
       add_command(program, session, "quantize", "make a 4-bit checkpoint, round to nearest",
                   [&session, arguments] { return quantize_model(session, *arguments); });
   QuantizeOptions& options = arguments->options;
-  command.add_option("MODEL.gguf", arguments->model, "a llama-architecture GGUF")->required();
-  command.add_option("OUT.safetensors", arguments->out, "written with config.json beside it")
-      ->required();
-  command.add_option("--scheme", arguments->scheme, "gptq_v1 (default), gptq_v2 or awq");
-  command.add_option("--group", options.group_size, "32, 64 (default), 128, or -1: the whole of K");
-  const auto symmetric = command.add_flag_callback(
-      "--symmetric", [&options] { options.symmetric = true; }, "the zero point is 8");
-  command
-      .add_flag_callback(
-          "--asymmetric", [&options] { options.symmetric = false; },
-          "a zero point for each group (default)")
-      ->excludes(symmetric);
-  command.add_flag("--act-order", options.act_order, "sort k by falling norm of its weights");
-  command.add_option_function<std::string>(
-      "--layers", [&options](const std::string& text) { options.layers = layers_of(text); },
-      "A..B: the projections of these layers alone");
-  command.add_flag("--skip-indivisible", options.skip_indivisible,
-                   "leave out tensors whose K the group does not divide");
+  command.required("MODEL.gguf", arguments->model, "a llama-architecture GGUF");
+  command.required("OUT.safetensors", arguments->out, "written with config.json beside it");
+  command.option("--scheme", arguments->scheme, "gptq_v1 (default), gptq_v2 or awq");
+  command.option("--group", options.group_size, "32, 64 (default), 128, or -1: the whole of K");
+  command.either("--symmetric", "--asymmetric", options.symmetric, "the zero point is 8");
+  command.flag("--act-order", options.act_order, "sort k by falling norm of its weights");
+  command.option("--layers", arguments->layers, "A..B: the projections of these layers alone");
+  command.flag("--skip-indivisible", options.skip_indivisible,
+               "leave out tensors whose K the group does not divide");
 }
 
 }  // namespace bitgate::command_line

@@ -92,20 +92,19 @@ int run_spec(const Session& session, const Arguments& arguments) {
 
 void add_run(CLI::App& program, Session& session) {
   const auto arguments = std::make_shared<Arguments>();
-  CLI::App& command = add_command(program, session, "run", "judge one case",
-                                  [&session, arguments] { return run_spec(session, *arguments); });
-  command.add_option("SPEC", arguments->spec, "one quoted line: w4a16 m=17 k=1536 n=2056 …")
-      ->required();
-  command.add_option("--kernel", arguments->kernel, "NAME; without it, the plan's choice");
-  add_device(command, arguments->device, "machine");
-  command.add_option("--ptx", arguments->ptx, "judge FILE's code in place of the kernel's own");
-  command.add_option("--save", arguments->save,
-                     "FILE.safetensors: inputs, output, reference and bound, for other tools");
-  add_tensor_model(command, arguments->tensor_model);
-  command.add_flag("--strict-model", arguments->strict_model,
-                   "a difference from a published, unmeasured tensor model fails");
-  add_timeout(command, arguments->time_limit);
-  add_later_flag(command, "--hazards");
+  Command command = add_command(program, session, "run", "judge one case",
+                                [&session, arguments] { return run_spec(session, *arguments); });
+  command.required("SPEC", arguments->spec, "one quoted line: w4a16 m=17 k=1536 n=2056 …");
+  command.option("--kernel", arguments->kernel, "NAME; without it, the plan's choice");
+  command.device(arguments->device, "machine");
+  command.option("--ptx", arguments->ptx, "judge FILE's code in place of the kernel's own");
+  command.option("--save", arguments->save,
+                 "FILE.safetensors: inputs, output, reference and bound, for other tools");
+  command.tensor_model(arguments->tensor_model);
+  command.flag("--strict-model", arguments->strict_model,
+               "a difference from a published, unmeasured tensor model fails");
+  command.timeout(arguments->time_limit);
+  command.later_flag("--hazards");
   command.footer("SPEC:\n" + conformance::spec_help());
 }
 

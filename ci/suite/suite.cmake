@@ -7,6 +7,7 @@ function(bitgate_judge_hash target)
   set(output ${CMAKE_BINARY_DIR}/judge_hash.cpp)
   set(flags "${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION} ${CMAKE_BUILD_TYPE}")
   string(APPEND flags " ${CMAKE_CXX_FLAGS} ${BITGATE_ISA} ${BITGATE_BITS} ${BITGATE_SANITIZE}")
+  string(REPLACE ";" " " flags "${flags}")
   add_custom_command(
     OUTPUT ${output}
     COMMAND ${CMAKE_COMMAND} -DROOT=${CMAKE_SOURCE_DIR} "-DFLAGS=${flags}" -DOUTPUT=${output}
