@@ -30,8 +30,6 @@ struct Elements {
 __m256i nan_mask(__m256 v) { return _mm256_castps_si256(_mm256_cmp_ps(v, v, _CMP_UNORD_Q)); }
 
 struct F16 {
-  static constexpr numeric::ScalarType kType = numeric::ScalarType::f16;
-
   static Elements load(const std::uint32_t* lanes) {
     const auto* halves = reinterpret_cast<const __m128i*>(lanes);
     return {{_mm256_cvtph_ps(_mm_load_si128(halves)), _mm256_cvtph_ps(_mm_load_si128(halves + 1))}};
@@ -63,8 +61,6 @@ struct F16 {
 };
 
 struct BF16 {
-  static constexpr numeric::ScalarType kType = numeric::ScalarType::bf16;
-
   static Elements load(const std::uint32_t* source) {
     const __m256i lanes = _mm256_load_si256(reinterpret_cast<const __m256i*>(source));
     return {{_mm256_castsi256_ps(_mm256_slli_epi32(lanes, 16)),
@@ -111,14 +107,8 @@ double sum_to_odd(double product, double addend) {
   return std::bit_cast<double>(bits);
 }
 
-template <class Format>
-float narrow(double exact) {
-  return numeric::to_float(Format::kType, numeric::round_to(Format::kType, exact));
-}
-
-/// Lanes in `doubtful` again, from the exact result; what they hold then is already rounded.
-template <class Format>
-__m256 redo(int doubtful, __m256 fast, __m256 a, __m256 b, __m256 c) {
+/// Lanes in `doubtful` again for bf16, from the exact result; what they hold then is rounded.
+__m256 redo_bf16(int doubtful, __m256 fast, __m256 a, __m256 b, __m256 c) {
   alignas(32) float va[kVector];
   alignas(32) float vb[kVector];
   alignas(32) float vc[kVector];
@@ -129,7 +119,8 @@ __m256 redo(int doubtful, __m256 fast, __m256 a, __m256 b, __m256 c) {
   _mm256_store_ps(result, fast);
   each_lane(static_cast<std::uint32_t>(doubtful), [&](std::size_t lane) {
     const double product = static_cast<double>(va[lane]) * static_cast<double>(vb[lane]);
-    result[lane] = narrow<Format>(sum_to_odd(product, static_cast<double>(vc[lane])));
+    result[lane] =
+        numeric::to_float(numeric::to_bfloat16(sum_to_odd(product, static_cast<double>(vc[lane]))));
   });
   return _mm256_load_ps(result);
 }
@@ -194,7 +185,7 @@ struct Mul {
           _mm256_cmp_ps(magnitude, _mm256_set1_ps(Format::kSmallestNormal), _CMP_LT_OQ));
       const int doubtful = small & Format::suspicious(fast);
       // A signed zero as addend keeps the sign of a product that underflows.
-      if (doubtful != 0) return redo<Format>(doubtful, fast, a, b, _mm256_setzero_ps());
+      if (doubtful != 0) return redo_bf16(doubtful, fast, a, b, _mm256_setzero_ps());
     }
     return fast;
   }
@@ -210,7 +201,7 @@ struct Fma {
       const __m256 magnitude = _mm256_andnot_ps(_mm256_set1_ps(-0.0F), fast);
       const int tiny =
           _mm256_movemask_ps(_mm256_cmp_ps(magnitude, _mm256_set1_ps(0x1p-120F), _CMP_LT_OQ));
-      if ((doubtful & tiny) != 0) return redo<Format>(doubtful, fast, a, b, c);
+      if ((doubtful & tiny) != 0) return redo_bf16(doubtful, fast, a, b, c);
     }
     // Midpoints are common where few bits meet, as in scaled four-bit weights.
     return fma_to_odd(a, b, c);
