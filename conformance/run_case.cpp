@@ -107,7 +107,7 @@ void check_case(const Problem& problem, const kernels::Kernel& kernel, kernels::
   if (execution.rerun_outcome) result.checks.push_back(check_rerun(problem, execution));
   judge_output(problem, kernel, device, options, execution, result);
   result.out_sha256 = sha256(std::as_bytes(std::span(execution.output)));
-  if (problem.coverage) {
+  if (problem.coverage && problem.coverage->cells() > 0) {
     result.coverage = problem.coverage;
     result.exact_coverage = problem.coverage->share();
   }
