@@ -138,10 +138,11 @@ const std::vector<Kernel>& kernels() {
 #define W4A16_GEMM(tile_m, tile_n, tile_k, warps_n, warps_k, stages, built, claims)            \
   add_row(rows, "w4a16", {"gemm", tile_m, tile_n, tile_k, 1, warps_n, warps_k, stages}, built, \
           claims);
-#define W4A16_PREFILL(tile_m, tile_n, tile_k, warps_m, warps_n, warps_k, stages, resident, built, \
-                      claims)                                                                     \
-  add_row(rows, "w4a16", {"prefill", tile_m, tile_n, tile_k, warps_m, warps_n, warps_k, stages},  \
-          built, claims);
+#define W4A16_PREFILL(tile_m, tile_n, tile_k, warps_m, warps_n, warps_k, stages, resident, built,  \
+                      claims)                                                                      \
+  add_row(rows, "w4a16",                                                                           \
+          {"prefill", tile_m, tile_n, tile_k, warps_m, warps_n, warps_k, stages, resident}, built, \
+          claims);
 #include "kernels/kernels.inc"
     return rows;
   }();

@@ -19,7 +19,8 @@ struct Geometry {
   int warps_m = 1;
   int warps_n = 1;
   int warps_k = 1;
-  int stages = 1;       ///< pipeline depth
+  int stages = 1;    ///< pipeline depth
+  int resident = 1;  ///< blocks that a multiprocessor is meant to hold
 };
 
 /// Zero-point storage a kernel is built for: `sym` subtracts 8, `integer` reads zero points.
@@ -28,9 +29,9 @@ constexpr std::string_view name(Zeros zeros) { return zeros == Zeros::sym ? "sym
 
 /// One instantiation: one entry, one code hash, one name, family.variant.tile.type.zeros.
 struct Kernel {
-  std::string name;     ///< "w4a16.gemm.16x64x256.f16.int"
-  std::string family;   ///< "w4a16"
-  std::string entry;    ///< "w4a16_gemm_16x64x256_f16_int"
+  std::string name;    ///< "w4a16.gemm.16x64x256.f16.int"
+  std::string family;  ///< "w4a16"
+  std::string entry;   ///< "w4a16_gemm_16x64x256_f16_int"
   Geometry geometry;
   numeric::ScalarType type = numeric::ScalarType::f16;
   Zeros zeros = Zeros::sym;

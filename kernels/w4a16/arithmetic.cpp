@@ -85,15 +85,18 @@ Arithmetic gemm(const Geometry& geometry, const Shape& shape) {
   return arithmetic;
 }
 
-/// k-group w takes the blocks that are w modulo the number of groups, in one chain of scaled
-/// weights.
+/// The k-groups take stages of K in turn, each in one chain of scaled weights; the groups add up in
+/// order.
 Arithmetic prefill(const Geometry& geometry, const Shape& shape) {
+  const std::int64_t stage_blocks = geometry.tile_k / (std::int64_t{kBlockK} * geometry.warps_k);
   Arithmetic arithmetic;
   arithmetic.weights = oracle::WeightForm::scaled;
   for (int warp = 0; warp < geometry.warps_k; ++warp) {
     Chain chain;
-    for (std::int64_t block = warp; block < shape.k / kBlockK; block += geometry.warps_k) {
-      add_tensor_core_block(chain, block, shape);
+    for (std::int64_t block = 0; block < shape.k / kBlockK; ++block) {
+      if (block / stage_blocks % geometry.warps_k == warp) {
+        add_tensor_core_block(chain, block, shape);
+      }
     }
     arithmetic.chains.push_back(std::move(chain));
     if (warp > 0) {

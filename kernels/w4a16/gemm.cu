@@ -8,6 +8,7 @@
 #include "kernels/common/dequantize.cuh"
 #include "kernels/common/element.cuh"
 #include "kernels/common/mma.cuh"
+#include "kernels/common/register.cuh"
 #include "kernels/w4a16/arguments.cuh"
 #include "kernels/w4a16/tile_layout.h"
 
@@ -48,7 +49,17 @@ class GemmRing {
         scale_place(kLayout.scales() + thread / 32 * stage_blocks * kUnitScaleBytes + lane * 16),
         zero_source(args.unit_zero_points(unit) + lane % 2 * 16),
         zero_place(kLayout.zero_points() + thread / 32 * stage_blocks * kUnitZeroBytes +
-                   lane * 16) {}
+                   lane * 16) {
+    device::keep(row0);
+    device::keep(piece);
+    device::keep(a_source);
+    device::keep(row_step);
+    device::keep(a_place);
+    device::keep(weight_source);
+    device::keep(weight_place);
+    device::keep(scale_source);
+    device::keep(scale_place);
+  }
 
   /// No copy ever touches a missing row again.
   __device__ __forceinline__ void clear_missing_rows(int stages) const {

@@ -135,9 +135,9 @@ TEST(Owner, IsAnotherForEveryElement) {
 }
 
 TEST(Owner, HoldsTheSumsThatTheInstructionPutsThere) {
-  const Kernel& kernel = kernel_named("w4a16.prefill.128x128x128.f16.sym");
+  const Kernel& kernel = kernel_named("w4a16.prefill.128x128x64.f16.sym");
   const Owner o = owner(kernel, shape_of(300, 512, 64, 32), 128 + 64 + 8 + 5, 128 + 64 + 16 + 11);
-  // Rows 128…: the second tile of rows; with 3 of them in a band, block = 1 · 3 + 1.
+  // The second tile of rows and of columns; with 3 tiles of rows in a band, block = 1 · 3 + 1.
   EXPECT_EQ(o.block.x, 4U);
   EXPECT_EQ(o.warp, 1 * 2 + 1);
   EXPECT_EQ(o.lane, 3 * 4 + 2);               // g = column % 8, t = row % 8 / 2

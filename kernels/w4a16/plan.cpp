@@ -26,14 +26,16 @@ struct Cost {
 };
 constexpr std::array<Cost, 3> kCosts = {{{"gemv", 800, 17, 1, 25, 0},
                                          {"gemm", 2000, 15, 8, 5, 3},
-                                         {"prefill", 3500, 10, 8, 4.4, 3.75}}};
+                                         {"prefill", 2500, 3, 8, 4.46, 3.85}}};
+/// A multiprocessor that holds fewer blocks than it is meant to has fewer warps to turn to.
+constexpr double kLonely = 1.08;
 
 const Cost& cost_of(const Geometry& geometry) {
   return *std::find_if(kCosts.begin(), kCosts.end(),
                        [&](const Cost& cost) { return cost.variant == geometry.variant; });
 }
 
-/// Estimated nanoseconds of a call, with one block at a time on each multiprocessor.
+/// Estimated nanoseconds of a call.
 double estimate(const Geometry& geometry, const Shape& shape, int multiprocessors) {
   const Cost& cost = cost_of(geometry);
   const std::int64_t blocks = TileGrid(geometry, shape).blocks();
@@ -41,7 +43,11 @@ double estimate(const Geometry& geometry, const Shape& shape, int multiprocessor
   const double units = geometry.tile_n / static_cast<double>(kUnitColumns);
   const double rows = geometry.tile_m / static_cast<double>(cost.rows);
   const double unit = cost.weights + rows * (cost.products + cost.activation / units);
-  return rounds * (cost.start + static_cast<double>(shape.k) / kBlockK * units * unit);
+  const double work = static_cast<double>(shape.k) / kBlockK * units * unit;
+  // Blocks side by side start while others work.
+  const bool full = blocks >= std::int64_t{multiprocessors} * geometry.resident;
+  return full ? rounds * (cost.start / geometry.resident + work)
+              : rounds * (cost.start + work * (geometry.resident > 1 ? kLonely : 1.0));
 }
 
 }  // namespace

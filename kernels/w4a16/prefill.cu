@@ -1,6 +1,8 @@
-// Tensor-core GEMM for many rows: a tile of 128 rows, shared by warps_m x warps_n warps in each of
-// warps_k groups, which take every warps_k-th block of 32 positions. Weights are rounded to the
-// element type as scale · (q - z); products run in one f32 chain a k-group.
+// Tensor-core GEMM for many rows: the tile is shared by warps_m x warps_n warps in each of warps_k
+// groups, which take stages of K in turn and meet only at the end. Weights are rounded to the
+// element type as scale · (q - z); products run in one f32 chain a k-group. Bound by the tensor
+// cores, so everything else is kept out of their way: copies are spread, addresses stay in
+// registers, and unpacking runs ahead.
 
 #include <cstdint>
 
@@ -35,23 +37,22 @@ struct PrefillTile {
   }
 };
 
-/// The ring that all warps of a block share: what each thread copies into a stage, and from where.
-/// Blocks past K, rows past M and units past N are zeros.
-template <bool integer_zeros, int tile_m, int tile_n, int tile_k, int threads>
+/// The ring of one k-group of warps: what each thread copies into a stage, and from where. The
+/// groups take the stages of K in turn. Blocks past K, rows past M and units past N are zeros.
+template <bool integer_zeros, int tile_m, int tile_n, int stage_blocks, int warps_k, int threads>
 class PrefillRing {
  public:
-  static constexpr StageLayout kLayout{tile_k / kBlockK, tile_m, tile_n / kUnitColumns};
+  static constexpr StageLayout kLayout{stage_blocks, tile_m, tile_n / kUnitColumns};
 
   __device__ __forceinline__ PrefillRing(const Arguments& arguments, std::uint32_t ring_memory,
                                          std::uint32_t first_row, std::uint32_t row_count,
-                                         std::uint32_t first_unit)
-      : args(arguments) {
-    const std::uint32_t thread = threadIdx.x;
+                                         std::uint32_t first_unit, std::uint32_t warp_k)
+      : args(arguments), thread(threadIdx.x % threads), begin(warp_k * kBlocks) {
     const std::uint32_t row0 = thread / kRowPieces;
     const std::uint32_t piece = thread % kRowPieces;
     rows = row_count > row0 ? (row_count - row0 + kRowStep - 1) / kRowStep : 0;
     vector_rows = args.path == ActivationPath::vectors ? rows : 0;
-    row_source = args.a_row(first_row + row0) + piece * 8;
+    row_source = args.a_row(first_row + row0) + begin * kBlockK + piece * 8;
     row_step = static_cast<std::int64_t>(kRowStep) * args.lda;
     row_place =
         ring_memory + kLayout.activation() + (piece / 4 * tile_m + row0) * 64 + piece % 4 * 16;
@@ -61,7 +62,8 @@ class PrefillRing {
     for (std::uint32_t i = 0; i < kWeightCopies; ++i) {
       const std::uint32_t copied = i * threads + thread;
       const std::uint32_t unit = first_unit + copied / (kBlocks * 32);
-      weight_source[i] = args.unit_weights(unit) + copied % (kBlocks * 32) * 16;
+      weight_source[i] = args.unit_weights(unit) + static_cast<std::uint64_t>(begin) * kUnitBytes +
+                         copied % (kBlocks * 32) * 16;
       weight_blocks[i] = unit < args.units() ? blocks_left(copied / 32 % kBlocks) : 0;
       device::keep(weight_source[i]);
       device::keep(weight_blocks[i]);
@@ -120,16 +122,16 @@ class PrefillRing {
       if (args.path != ActivationPath::vectors) {
         load_rows(offset);
       }
-      begin += kBlocks;
-      row_source += tile_k - row_step * kRowCopies;
+      begin += kBlocks * warps_k;
+      row_source += kBlocks * warps_k * kBlockK - row_step * kRowCopies;
       device::keep(row_source);
     }
   }
 
  private:
-  static constexpr std::uint32_t kBlocks = tile_k / kBlockK;
+  static constexpr std::uint32_t kBlocks = stage_blocks;
   static constexpr std::uint32_t kUnits = tile_n / kUnitColumns;
-  static constexpr std::uint32_t kRowPieces = tile_k / 8;
+  static constexpr std::uint32_t kRowPieces = kBlocks * 4;
   static constexpr std::uint32_t kRowStep = threads / kRowPieces;
   static constexpr std::uint32_t kRowCopies = tile_m / kRowStep;
   static constexpr std::uint32_t kWeightCopies = (kUnits * kBlocks * 32 + threads - 1) / threads;
@@ -152,7 +154,7 @@ class PrefillRing {
 
   /// All rows of this thread, element by element; `row_source` is past them.
   __device__ __forceinline__ void load_rows(std::uint32_t offset) const {
-    const std::uint32_t position = begin * kBlockK + threadIdx.x % kRowPieces * 8;
+    const std::uint32_t position = begin * kBlockK + thread % kRowPieces * 8;
     const std::uint16_t* row = row_source - row_step * kRowCopies - position;
 #pragma unroll 1
     for (std::uint32_t i = 0; i < rows; ++i) {
@@ -164,22 +166,22 @@ class PrefillRing {
 
   __device__ __forceinline__ void copy_weights(std::uint32_t offset, std::uint32_t i) {
     if ((i + 1) * threads <= kUnits * kBlocks * 32 ||
-        i * threads + threadIdx.x < kUnits * kBlocks * 32) {
+        i * threads + thread < kUnits * kBlocks * 32) {
       device::copy_async_16(weight_place + offset + i * threads * 16, weight_source[i],
                             begin < weight_blocks[i]);
     }
-    weight_source[i] += kBlocks * kUnitBytes;
+    weight_source[i] += kBlocks * warps_k * kUnitBytes;
   }
 
   __device__ __forceinline__ void copy_scales(std::uint32_t offset) const {
-    if (threadIdx.x < kUnits * kBlocks * 4) {
+    if (thread < kUnits * kBlocks * 4) {
       const std::uint32_t block = begin + scale_block;
       device::copy_async_16(
           scale_place + offset,
           scale_source + (block >> args.group_shift) * std::uint64_t{kUnitScaleBytes},
           block < scale_blocks);
     }
-    if (integer_zeros && threadIdx.x < kUnits * kBlocks * 2) {
+    if (integer_zeros && thread < kUnits * kBlocks * 2) {
       const std::uint32_t block = begin + zero_block;
       device::copy_async_16(
           zero_place + offset,
@@ -189,7 +191,8 @@ class PrefillRing {
   }
 
   const Arguments& args;
-  std::uint32_t begin = 0;    ///< first block of the next stage
+  std::uint32_t thread;       ///< of the k-group
+  std::uint32_t begin;        ///< first block of the next stage
   std::uint32_t rows;         ///< that exist, of the kRowCopies that this thread brings a piece of
   std::uint32_t vector_rows;  ///< so many of them by asynchronous copies
   const std::uint16_t* row_source;
@@ -233,11 +236,11 @@ template <class T, bool integer_zeros, int tiles>
 class WeightTiles {
  public:
   __device__ __forceinline__ WeightTiles(const StageLayout& layout, std::uint32_t first_tile,
-                                         std::uint32_t first_block, std::uint32_t lane) {
+                                         std::uint32_t lane) {
 #pragma unroll
     for (std::uint32_t i = 0; i < kPlaces; ++i) {
       const std::uint32_t tile = first_tile + i;
-      const std::uint32_t place = tile / 2 * layout.blocks + first_block;
+      const std::uint32_t place = tile / 2 * layout.blocks;
       words[i] = layout.weights() + place * kUnitBytes + lane * 16 + tile % 2 * 8;
       scales[i] = layout.scales() + place * kUnitScaleBytes + lane / 4 * 8 + tile % 2 * 4;
       zeros[i] = layout.zero_points() + place * kUnitZeroBytes + lane / 4 * 4 + tile % 2 * 2;
@@ -246,30 +249,45 @@ class WeightTiles {
     }
   }
 
-  /// The tiles of the block that lies `block` after the first.
+  /// The tiles of block `block` of a stage of `blocks`.
   __device__ __forceinline__ void load(WeightTile<T, integer_zeros> (&to)[tiles],
                                        const unsigned char* stage, std::uint32_t blocks,
                                        std::uint32_t block) const {
+    if constexpr (kWholeUnits) {
 #pragma unroll
-    for (std::uint32_t tile = 0; tile < tiles; ++tile) {
-      // A warp with an even number of tiles starts with a unit, so the offsets of the others from
-      // its first are known.
-      const std::uint32_t i = kPlaces == 1 ? 0 : tile;
-      const std::uint32_t further = block + (kPlaces == 1 ? tile / 2 * blocks : 0);
-      const std::uint32_t half = kPlaces == 1 ? tile % 2 : 0;
-      to[tile].words =
-          *reinterpret_cast<const uint2*>(stage + words[i] + further * kUnitBytes + half * 8);
-      to[tile].scales = *reinterpret_cast<const std::uint32_t*>(
-          stage + scales[i] + further * kUnitScaleBytes + half * 4);
-      if constexpr (integer_zeros) {
-        to[tile].zeros = *reinterpret_cast<const std::uint16_t*>(
-            stage + zeros[i] + further * kUnitZeroBytes + half * 2);
+      for (std::uint32_t unit = 0; unit < tiles / 2; ++unit) {
+        const std::uint32_t place = unit * blocks + block;
+        const uint4 four = *reinterpret_cast<const uint4*>(stage + words[0] + place * kUnitBytes);
+        const uint2 two =
+            *reinterpret_cast<const uint2*>(stage + scales[0] + place * kUnitScaleBytes);
+        to[2 * unit].words = make_uint2(four.x, four.y);
+        to[2 * unit + 1].words = make_uint2(four.z, four.w);
+        to[2 * unit].scales = two.x;
+        to[2 * unit + 1].scales = two.y;
+        if constexpr (integer_zeros) {
+          to[2 * unit].zeros =
+              *reinterpret_cast<const std::uint32_t*>(stage + zeros[0] + place * kUnitZeroBytes);
+          to[2 * unit + 1].zeros = to[2 * unit].zeros >> 16;
+        }
+      }
+    } else {
+#pragma unroll
+      for (std::uint32_t tile = 0; tile < tiles; ++tile) {
+        to[tile].words = *reinterpret_cast<const uint2*>(stage + words[tile] + block * kUnitBytes);
+        to[tile].scales =
+            *reinterpret_cast<const std::uint32_t*>(stage + scales[tile] + block * kUnitScaleBytes);
+        if constexpr (integer_zeros) {
+          to[tile].zeros =
+              *reinterpret_cast<const std::uint16_t*>(stage + zeros[tile] + block * kUnitZeroBytes);
+        }
       }
     }
   }
 
  private:
-  static constexpr std::uint32_t kPlaces = tiles % 2 == 0 ? 1 : tiles;
+  /// A warp with an even number of tiles starts with a unit and loads whole ones.
+  static constexpr bool kWholeUnits = tiles % 2 == 0;
+  static constexpr std::uint32_t kPlaces = kWholeUnits ? 1 : tiles;
   std::uint32_t words[kPlaces];
   std::uint32_t scales[kPlaces];
   std::uint32_t zeros[kPlaces];
@@ -278,40 +296,95 @@ class WeightTiles {
 /// A warp's sums: `tiles` of 16 columns by 8 · m8s rows.
 template <int tiles, int m8s>
 struct PrefillSums {
-  static constexpr int kRegisters = tiles * m8s * 4;
+  static constexpr int kProducts = tiles * m8s;
   Sums16x8 v[tiles][m8s];
 
-  __device__ __forceinline__ float& at(int i) { return v[i / 4 / m8s][i / 4 % m8s].v[i % 4]; }
+  __device__ __forceinline__ Sums16x8& at(int product) { return v[product / m8s][product % m8s]; }
 
-  /// this += a block of 32 positions; `activation` is the lane's place in it. A tile's weights are
-  /// unpacked while the tile before it is multiplied: `weights` are those of this block's first
-  /// tile and become those of the next block's, `next_first`. `between(tile)` runs after each tile.
+  /// What add_block does in turn: tiles where rows are few enough to hold their activation, else
+  /// rows, 32 at a time.
+  static constexpr bool kTilesInTurn = m8s <= 8;
+  static constexpr std::uint32_t kTurns = kTilesInTurn ? tiles : m8s / 4;
+  static constexpr int kFragments = kTilesInTurn ? 1 : tiles;
+
+  /// this += a block of 32 positions; `activation` is the lane's place in it. Weights are unpacked
+  /// while others are multiplied: `weights` are those that the block starts with, and become those
+  /// that the `next` starts with. `between(turn)` runs after each turn.
   template <class T, bool integer_zeros, class Between>
-  __device__ __forceinline__ void add_block(Fragment16x16 (&weights)[2],
+  __device__ __forceinline__ void add_block(Fragment16x16 (&weights)[kFragments][2],
                                             const WeightTile<T, integer_zeros> (&block)[tiles],
-                                            const WeightTile<T, integer_zeros>& next_first,
+                                            const WeightTile<T, integer_zeros> (&next)[tiles],
                                             const unsigned char* activation,
                                             const Between& between) {
-    uint4 columns[m8s];
+    if constexpr (kTilesInTurn) {
+      uint4 columns[m8s];
+      load_columns(columns, activation);
 #pragma unroll
-    for (int m8 = 0; m8 < m8s; ++m8) {
-      columns[m8] = *reinterpret_cast<const uint4*>(activation + m8 * 512);
+      for (int tile = 0; tile < tiles; ++tile) {
+        Fragment16x16 following[2];
+        (tile + 1 < tiles ? block[tile + 1] : next[0]).dequantize(following);
+        multiply<T>(v[tile], weights[0], columns);
+        weights[0][0] = following[0];
+        weights[0][1] = following[1];
+        between(static_cast<std::uint32_t>(tile));
+      }
+    } else {
+      Fragment16x16 following[tiles][2];
+#pragma unroll
+      for (int turn = 0; turn < static_cast<int>(kTurns); ++turn) {
+        uint4 columns[4];
+        load_columns(columns, activation + turn * 4 * 512);
+#pragma unroll
+        for (int tile = 0; tile < tiles; ++tile) {
+          if (tile * static_cast<int>(kTurns) / tiles == turn) {
+            next[tile].dequantize(following[tile]);
+          }
+        }
+#pragma unroll
+        for (int tile = 0; tile < tiles; ++tile) {
+#pragma unroll
+          for (int i = 0; i < 4; ++i) {
+            device::mma<T>(v[tile][turn * 4 + i], weights[tile][0], columns[i].x, columns[i].y);
+          }
+        }
+#pragma unroll
+        for (int tile = 0; tile < tiles; ++tile) {
+#pragma unroll
+          for (int i = 0; i < 4; ++i) {
+            device::mma<T>(v[tile][turn * 4 + i], weights[tile][1], columns[i].z, columns[i].w);
+          }
+        }
+        between(static_cast<std::uint32_t>(turn));
+      }
+#pragma unroll
+      for (int tile = 0; tile < tiles; ++tile) {
+        weights[tile][0] = following[tile][0];
+        weights[tile][1] = following[tile][1];
+      }
+    }
+  }
+
+ private:
+  template <int count>
+  static __device__ __forceinline__ void load_columns(uint4 (&columns)[count],
+                                                      const unsigned char* activation) {
+#pragma unroll
+    for (int i = 0; i < count; ++i) {
+      columns[i] = *reinterpret_cast<const uint4*>(activation + i * 512);
+    }
+  }
+
+  template <class T>
+  static __device__ __forceinline__ void multiply(Sums16x8 (&sums)[m8s],
+                                                  const Fragment16x16 (&weights)[2],
+                                                  const uint4 (&columns)[m8s]) {
+#pragma unroll
+    for (int i = 0; i < m8s; ++i) {
+      device::mma<T>(sums[i], weights[0], columns[i].x, columns[i].y);
     }
 #pragma unroll
-    for (int tile = 0; tile < tiles; ++tile) {
-      Fragment16x16 next[2];
-      (tile + 1 < tiles ? block[tile + 1] : next_first).dequantize(next);
-#pragma unroll
-      for (int m8 = 0; m8 < m8s; ++m8) {
-        device::mma<T>(v[tile][m8], weights[0], columns[m8].x, columns[m8].y);
-      }
-#pragma unroll
-      for (int m8 = 0; m8 < m8s; ++m8) {
-        device::mma<T>(v[tile][m8], weights[1], columns[m8].z, columns[m8].w);
-      }
-      weights[0] = next[0];
-      weights[1] = next[1];
-      between(static_cast<std::uint32_t>(tile));
+    for (int i = 0; i < m8s; ++i) {
+      device::mma<T>(sums[i], weights[1], columns[i].z, columns[i].w);
     }
   }
 };
@@ -322,12 +395,14 @@ __device__ __forceinline__ void prefill(const Arguments& args) {
   constexpr PrefillLayout kLayout{tile_m, tile_n, tile_k, warps_k, stages};
   constexpr StageLayout kStage = kLayout.stage();
   constexpr std::uint32_t kThreads = warps_m * warps_n * warps_k * 32;
-  constexpr std::uint32_t kGroupBlocks = kStage.blocks / warps_k;
+  constexpr int kBlocks = kStage.blocks;
+  constexpr std::uint32_t kGroupThreads = warps_m * warps_n * 32;
   constexpr std::uint32_t kWarpRows = tile_m / warps_m;
   constexpr std::uint32_t kWarpColumns = tile_n / warps_n;
   constexpr int kTiles = kWarpColumns / 16;
   static_assert(kWarpRows % 8 == 0 && kWarpColumns % 16 == 0 && tile_n % kUnitColumns == 0);
-  static_assert(kStage.blocks % (2 * warps_k) == 0, "the two buffers of codes alternate");
+  static_assert(tile_k == kBlocks * warps_k * kBlockK);
+  static_assert(kBlocks % 2 == 0, "the two buffers of codes alternate");
   extern __shared__ __align__(128) unsigned char shared_memory[];
 
   const std::uint32_t lane = threadIdx.x % 32;
@@ -340,10 +415,13 @@ __device__ __forceinline__ void prefill(const Arguments& args) {
   const std::uint32_t first_row = tile.m * tile_m;
   const std::uint32_t first_unit = tile.n * (tile_n / kUnitColumns);
   const std::uint32_t rows = min(args.m - first_row, static_cast<std::uint32_t>(tile_m));
-  const std::uint32_t count = (args.blocks() + kStage.blocks - 1) / kStage.blocks;
+  const std::uint32_t all_stages = (args.blocks() + kBlocks - 1) / kBlocks;
+  const std::uint32_t count =
+      all_stages > warp_k ? (all_stages - warp_k + warps_k - 1) / warps_k : 0;
 
-  PrefillRing<integer_zeros, tile_m, tile_n, tile_k, kThreads> ring(
-      args, device::shared_address(shared_memory), first_row, rows, first_unit);
+  const unsigned char* const ring_memory = shared_memory + warp_k * kLayout.ring_bytes();
+  PrefillRing<integer_zeros, tile_m, tile_n, kBlocks, warps_k, kGroupThreads> ring(
+      args, device::shared_address(ring_memory), first_row, rows, first_unit, warp_k);
   ring.clear_missing_rows(stages);
 #pragma unroll 1
   for (std::uint32_t s = 0; s < stages - 1; ++s) {
@@ -351,91 +429,105 @@ __device__ __forceinline__ void prefill(const Arguments& args) {
     device::copy_async_commit();
   }
 
-  // A k-group's blocks of a stage are warp_k, warp_k + warps_k, …. A block's codes are fetched
-  // while the block before it is multiplied, so the next stage has to arrive one block early.
-  PrefillSums<kTiles, kWarpRows / 8> sums{};
+  // A block's codes are fetched while the block before it is multiplied, so the next stage has to
+  // arrive one block early.
+  using Sums = PrefillSums<kTiles, kWarpRows / 8>;
+  Sums sums{};
   WeightTile<T, integer_zeros> codes[2][kTiles] = {};
-  const WeightTiles<T, integer_zeros, kTiles> tiles(kStage, warp_n * kTiles, warp_k, lane);
-  std::uint32_t activation_place =
-      kStage.activation() + (warp_k * tile_m + warp_m * kWarpRows) * 64 + lane * 16;
+  const WeightTiles<T, integer_zeros, kTiles> tiles(kStage, warp_n * kTiles, lane);
+  std::uint32_t activation_place = kStage.activation() + warp_m * kWarpRows * 64 + lane * 16;
   device::keep(activation_place);
   std::uint32_t offset = 0;  // of the stage that is multiplied, of the next, of the one to fill
-  std::uint32_t next_offset = 1 % stages * kStage.bytes();
+  std::uint32_t next_offset = kStage.bytes();
   std::uint32_t fill_offset = (stages - 1) * kStage.bytes();
-  const auto stage_after = [](std::uint32_t ring_offset) {
-    return ring_offset + kStage.bytes() == kLayout.ring_bytes() ? 0 : ring_offset + kStage.bytes();
-  };
+  const int barrier = static_cast<int>(warp_k) + 1;
   device::copy_async_wait<stages - 2>();
-  __syncthreads();
-  tiles.load(codes[0], shared_memory, kStage.blocks, 0);
-  Fragment16x16 weights[2];
-  codes[0][0].dequantize(weights);
+  device::synchronize_warps<warps_m * warps_n>(barrier);
+  tiles.load(codes[0], ring_memory, kBlocks, 0);
+  Fragment16x16 weights[Sums::kFragments][2];
+#pragma unroll
+  for (int tile = 0; tile < Sums::kFragments; ++tile) {
+    codes[0][tile].dequantize(weights[tile]);
+  }
 #pragma unroll 1
   for (std::uint32_t index = 0; index < count; ++index) {
-    const unsigned char* const activation = shared_memory + offset + activation_place;
+    const unsigned char* const activation = ring_memory + offset + activation_place;
 #pragma unroll
-    for (std::uint32_t b = 0; b < kGroupBlocks; ++b) {
-      const bool last = b + 1 == kGroupBlocks;
+    for (int b = 0; b < kBlocks; ++b) {
+      const bool last = b + 1 == kBlocks;
       if (last) {
         device::copy_async_commit();
         device::copy_async_wait<stages - 3>();
-        __syncthreads();
+        device::synchronize_warps<warps_m * warps_n>(barrier);
       }
-      tiles.load(codes[(b + 1) % 2], shared_memory + (last ? next_offset : offset), kStage.blocks,
-                 last ? 0 : (b + 1) * warps_k);
-      sums.add_block(weights, codes[b % 2], codes[(b + 1) % 2][0],
-                     activation + b * warps_k * tile_m * 64, [&](std::uint32_t tile) {
+      tiles.load(codes[(b + 1) % 2], ring_memory + (last ? next_offset : offset), kBlocks,
+                 last ? 0 : b + 1);
+      sums.add_block(weights, codes[b % 2], codes[(b + 1) % 2], activation + b * tile_m * 64,
+                     [&](std::uint32_t turn) {
                        if (last) {
-                         ring.copy_part(fill_offset, tile, kTiles);
+                         ring.copy_part(fill_offset, turn, Sums::kTurns);
                        }
                      });
     }
     fill_offset = offset;
     offset = next_offset;
-    next_offset = stage_after(next_offset);
+    next_offset =
+        next_offset + kStage.bytes() == kLayout.ring_bytes() ? 0 : next_offset + kStage.bytes();
   }
   device::copy_async_wait<0>();
   __syncthreads();
 
-  // The k-groups' sums, in order, a register of the same lane at a time.
+  // Each k-group finishes its share of the sums: the groups' are added in order, rounded once and
+  // turned in shared memory, so that rows leave in whole pieces.
+  constexpr int kShare = sums.kProducts / warps_k;
+  static_assert(sums.kProducts % warps_k == 0);
+  float4* partials = reinterpret_cast<float4*>(shared_memory) + threadIdx.x % kGroupThreads;
   if constexpr (warps_k > 1) {
-    constexpr int kGroupThreads = warps_m * warps_n * 32;
-    float* partials = reinterpret_cast<float*>(shared_memory) + threadIdx.x % kGroupThreads;
-    if (warp_k > 0) {
 #pragma unroll
-      for (int i = 0; i < sums.kRegisters; ++i) {
-        partials[((warp_k - 1) * sums.kRegisters + i) * kGroupThreads] = sums.at(i);
+    for (int product = 0; product < sums.kProducts; ++product) {
+      if (product / kShare != static_cast<int>(warp_k)) {
+        const Sums16x8& sum = sums.at(product);
+        partials[(static_cast<int>(warp_k) * sums.kProducts + product) * kGroupThreads] =
+            make_float4(sum.v[0], sum.v[1], sum.v[2], sum.v[3]);
       }
     }
     __syncthreads();
-    if (warp_k == 0) {
 #pragma unroll
-      for (int i = 0; i < sums.kRegisters; ++i) {
+    for (int product = 0; product < sums.kProducts; ++product) {
+      if (product / kShare == static_cast<int>(warp_k)) {
+        const Sums16x8 own = sums.at(product);
+        Sums16x8 sum = own;
 #pragma unroll
-        for (int group = 1; group < warps_k; ++group) {
-          sums.at(i) =
-              __fadd_rn(sums.at(i), partials[((group - 1) * sums.kRegisters + i) * kGroupThreads]);
+        for (int group = 0; group < warps_k; ++group) {
+          Sums16x8 part = own;
+          if (group != product / kShare) {
+            const float4 other = partials[(group * sums.kProducts + product) * kGroupThreads];
+            part = {{other.x, other.y, other.z, other.w}};
+          }
+#pragma unroll
+          for (int i = 0; i < 4; ++i) {
+            sum.v[i] = group == 0 ? part.v[i] : __fadd_rn(sum.v[i], part.v[i]);
+          }
         }
+        sums.at(product) = sum;
       }
     }
     __syncthreads();
   }
-
-  // Rounded once, turned in shared memory so that rows leave in whole pieces.
   constexpr std::uint32_t kPitch = kLayout.output_pitch();
   std::uint16_t* output = reinterpret_cast<std::uint16_t*>(shared_memory);
-  if (warp_k == 0) {
 #pragma unroll
-    for (int t16 = 0; t16 < kTiles; ++t16) {
-#pragma unroll
-      for (int m8 = 0; m8 < kWarpRows / 8; ++m8) {
-        std::uint16_t* place = output + (warp_m * kWarpRows + m8 * 8 + lane % 4 * 2) * kPitch +
-                               warp_n * kWarpColumns + t16 * 16 + lane / 4;
-        place[0] = T::round(sums.v[t16][m8].v[0]);
-        place[kPitch] = T::round(sums.v[t16][m8].v[1]);
-        place[8] = T::round(sums.v[t16][m8].v[2]);
-        place[kPitch + 8] = T::round(sums.v[t16][m8].v[3]);
-      }
+  for (int product = 0; product < sums.kProducts; ++product) {
+    if (product / kShare == static_cast<int>(warp_k)) {
+      const int tile16 = product / (kWarpRows / 8);
+      const int m8 = product % (kWarpRows / 8);
+      const Sums16x8& sum = sums.at(product);
+      std::uint16_t* place = output + (warp_m * kWarpRows + m8 * 8 + lane % 4 * 2) * kPitch +
+                             warp_n * kWarpColumns + tile16 * 16 + lane / 4;
+      place[0] = T::round(sum.v[0]);
+      place[kPitch] = T::round(sum.v[1]);
+      place[8] = T::round(sum.v[2]);
+      place[kPitch + 8] = T::round(sum.v[3]);
     }
   }
   __syncthreads();

@@ -79,6 +79,7 @@ BITGATE_HOST_DEVICE constexpr std::uint32_t gemv_shared_bytes(std::uint32_t tile
   return warps_k * tile_m * kUnitColumns * 4;
 }
 
+/// As for GemmLayout: each k-group of warps has a ring of its own.
 struct PrefillLayout {
   std::uint32_t tile_m;
   std::uint32_t tile_n;
@@ -87,7 +88,7 @@ struct PrefillLayout {
   std::uint32_t stages;
 
   BITGATE_HOST_DEVICE constexpr StageLayout stage() const {
-    return {tile_k / kBlockK, tile_m, tile_n / kUnitColumns};
+    return {tile_k / (kBlockK * warps_k), tile_m, tile_n / kUnitColumns};
   }
   BITGATE_HOST_DEVICE constexpr std::uint32_t ring_bytes() const {
     return stages * stage().bytes();
@@ -97,13 +98,13 @@ struct PrefillLayout {
   BITGATE_HOST_DEVICE constexpr std::uint32_t output_bytes() const {
     return tile_m * output_pitch() * 2;
   }
-  /// f32 sums of all k-groups but the first.
+  /// f32 sums of all k-groups, where there are several.
   BITGATE_HOST_DEVICE constexpr std::uint32_t sum_bytes() const {
-    return (warps_k - 1) * tile_m * tile_n * 4;
+    return warps_k > 1 ? warps_k * tile_m * tile_n * 4 : 0;
   }
   BITGATE_HOST_DEVICE constexpr std::uint32_t bytes() const {
     const std::uint32_t epilogue = output_bytes() > sum_bytes() ? output_bytes() : sum_bytes();
-    return ring_bytes() > epilogue ? ring_bytes() : epilogue;
+    return warps_k * ring_bytes() > epilogue ? warps_k * ring_bytes() : epilogue;
   }
 };
 
