@@ -57,8 +57,9 @@ void add_gate(CLI::App& program, Session& session) {
   command.device(options.device, "auto");
   command.option("--kernel", options.kernel_glob, "GLOB of kernel names (*)");
   command.option("--ptx", arguments->ptx, "judge FILE's code in place of the kernels' own");
-  command.option("--checkpoint", options.checkpoints,
-                 "DIR of real weights, in place of the model that ci/setup fetches; repeatable");
+  command.repeatable(
+      "--checkpoint", arguments->checkpoints,
+      "DIR of real weights, in place of the model that ci/setup fetches; repeatable");
   command.seconds("--budget", options.budget_seconds,
                   "SECONDS: the fixed cases first, then as many generated ones as fit");
   command.option("--report", arguments->report, "DIR for JUnit, JSON and one HTML page");
