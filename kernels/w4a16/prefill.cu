@@ -474,6 +474,9 @@ __device__ __forceinline__ void prefill(const Arguments& args) {
     next_offset =
         next_offset + kStage.bytes() == kLayout.ring_bytes() ? 0 : next_offset + kStage.bytes();
   }
+  // The copies of the last turn are in no group yet, and a wait is for groups alone: without the
+  // commit they could land in what now becomes the sums' memory.
+  device::copy_async_commit();
   device::copy_async_wait<0>();
   __syncthreads();
 
