@@ -50,17 +50,15 @@ std::vector<std::int64_t> multiples(std::int64_t tile, std::initializer_list<int
   return values;
 }
 
-/// Brings an oversized case under the limit by halving its largest extent, keeping the multiples.
+/// Brings an oversized case under the limit by halving N, then M, then K, in whole units. K goes
+/// last: the pipeline's depth is reached by K alone, and every column tile runs the same code.
 void fit(const Kernel& kernel, Spec& spec, std::int64_t unit_k, std::int64_t limit) {
   const auto& tile = kernel.geometry;
   while (padded_work(kernel, spec) > limit) {
-    const std::int64_t columns = spec.n / std::max(tile.tile_n, 1);
-    const std::int64_t rows = spec.m / std::max(tile.tile_m, 1);
-    const std::int64_t blocks = spec.k / std::max(tile.tile_k, 1);
-    if (columns >= rows && columns >= blocks && columns > 1) {
-      spec.n = spec.n / 16 * 8;
-    } else if (rows >= blocks && rows > 1) {
-      spec.m /= 2;
+    if (spec.n > tile.tile_n) {
+      spec.n = std::max<std::int64_t>(spec.n / 16 * 8, tile.tile_n / 8 * 8);
+    } else if (spec.m > tile.tile_m) {
+      spec.m = std::max<std::int64_t>(spec.m / 2, tile.tile_m);
     } else if (spec.k / unit_k > 1) {
       spec.k = spec.k / unit_k / 2 * unit_k;
     } else {

@@ -10,7 +10,7 @@ namespace bitgate::fuzz {
 
 struct GenerateOptions {
   /// Most multiply-adds (tails padded to tiles) of an ordinary case, and of one case in eight.
-  std::int64_t work = std::int64_t{1} << 22;
+  std::int64_t work = std::int64_t{1} << 23;
   std::int64_t large_work = std::int64_t{1} << 25;
 };
 

@@ -79,8 +79,7 @@ int run_session(CLI::App& program, Session& session, const std::vector<std::stri
     program.parse(reversed);
     return session.action ? session.action() : kBadInput;
   } catch (const CLI::CallForHelp&) {
-    const auto called = program.get_subcommands();
-    session.out << (called.empty() ? program : *called.front()).help();
+    session.out << program.help();
     return kProven;
   } catch (const CLI::ParseError& error) {
     session.err << "bitgate: " << one_line(error.what()) << '\n';

@@ -105,7 +105,7 @@ void add_run(CLI::App& program, Session& session) {
                "a difference from a published, unmeasured tensor model fails");
   command.timeout(arguments->time_limit);
   command.later_flag("--hazards");
-  command.footer("SPEC:\n" + conformance::spec_help());
+  command.footer(conformance::spec_help());
 }
 
 }  // namespace bitgate::command_line
