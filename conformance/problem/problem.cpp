@@ -93,9 +93,11 @@ std::vector<std::int32_t> group_index(const Spec& spec) {
       shuffle(index, random);
       break;
     case Order::skewed: {
-      const auto scattered =
-          std::ranges::stable_partition(index, [](std::int32_t g) { return g % 3 == 0; });
-      shuffle(std::span(scattered.begin(), scattered.end()), random);
+      std::vector<std::int32_t> clustered;
+      std::vector<std::int32_t> scattered;
+      for (const std::int32_t g : index) (g % 3 == 0 ? clustered : scattered).push_back(g);
+      shuffle(scattered, random);
+      std::ranges::copy(scattered, std::ranges::copy(clustered, index.begin()).out);
       break;
     }
   }
