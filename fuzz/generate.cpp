@@ -1,6 +1,7 @@
 #include "fuzz/generate.h"
 
 #include <algorithm>
+#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -126,6 +127,9 @@ Spec generate(const Kernel& kernel, std::uint64_t seed, std::uint64_t index,
               const GenerateOptions& options) {
   Random stream(seed, kernel.name);
   Random own(stream.next() + index);
+  // RapidCheck keeps what `*gen` draws from in one place for all threads.
+  static std::mutex drawing;
+  const std::scoped_lock lock(drawing);
   const auto gen = cases_of(kernel, options);
   // A pad or an offset that the domain excludes is drawn again; the plain case always lies inside.
   constexpr int kAttempts = 50;
