@@ -12,7 +12,8 @@ class InputError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Something that was asked for by name and that bitgate does not do, with the reason (exit code 3).
+/// Something that was asked for by name and that bitgate does not do, with the reason (exit code
+/// 3).
 class Unsupported : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

@@ -48,7 +48,8 @@ void write_file(const fs::path& path, std::span<const std::byte> bytes) {
     if (!out) {
       std::error_code ignored;
       fs::remove(beside, ignored);
-      throw InputError(fmt::format("{}: cannot be written: {}", path.string(), std::strerror(errno)));
+      throw InputError(
+          fmt::format("{}: cannot be written: {}", path.string(), std::strerror(errno)));
     }
   }
   std::error_code error;

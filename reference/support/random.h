@@ -16,7 +16,8 @@ class Random {
   }
 
   constexpr std::uint64_t next() { return mix(state_ += 0x9e3779b97f4a7c15ULL); }
-  /// Uniform in [0, bound); bound > 0. By multiplication (Lemire), bias below 2^-32 for 32-bit bounds.
+  /// Uniform in [0, bound); bound > 0. By multiplication (Lemire), bias below 2^-32 for 32-bit
+  /// bounds.
   constexpr std::uint64_t below(std::uint64_t bound) {
     __extension__ using Wide = unsigned __int128;
     return static_cast<std::uint64_t>((static_cast<Wide>(next()) * bound) >> 64);
