@@ -18,6 +18,10 @@ namespace {
 
 void copy_lane(const PendingCopy& copy, std::size_t lane) {
   const std::uint8_t from_source = copy.source_bytes[lane];
+  if (from_source == 16) {
+    std::memcpy(copy.destination[lane], copy.source[lane], 16);
+    return;
+  }
   if (from_source != 0) {
     std::memcpy(copy.destination[lane], copy.source[lane], from_source);
   }
@@ -26,16 +30,17 @@ void copy_lane(const PendingCopy& copy, std::size_t lane) {
   }
 }
 
-template <class Due>
-void complete(Warp& warp, std::uint32_t lanes, Due&& due) {
+/// Carries out the copies of `lanes` in groups below `bound`, which is one a lane.
+void complete(Warp& warp, std::uint32_t lanes, const std::array<std::uint32_t, kLanes>& bound) {
   auto out = warp.copies.begin();
   for (auto copy = warp.copies.begin(); copy != warp.copies.end(); ++copy) {
-    std::uint32_t now = 0;
-    each_lane(copy->mask & lanes, [&](std::size_t lane) {
-      if (due(*copy, lane)) now |= kLaneBit[lane];
-    });
-    each_lane(now, [&](std::size_t lane) { copy_lane(*copy, lane); });
-    copy->mask &= ~now;
+    std::uint32_t due = 0;
+    for (std::size_t lane = 0; lane < kLanes; ++lane) {
+      due |= copy->group[lane] < bound[lane] ? kLaneBit[lane] : 0U;
+    }
+    due &= copy->mask & lanes;
+    each_lane(due, [&](std::size_t lane) { copy_lane(*copy, lane); });
+    copy->mask &= ~due;
     if (copy->mask != 0) {
       if (out != copy) *out = *copy;
       ++out;
@@ -100,14 +105,12 @@ void commit_group(Context& x, const Op&) {
 /// All but the most recent `immediate` committed groups.
 void wait_group(Context& x, const Op& op) {
   std::array<std::uint32_t, kLanes> bound{};
-  each_lane(x.active, [&](std::size_t lane) {
-    const std::int64_t first_pending =
-        static_cast<std::int64_t>(x.warp->open_group[lane]) - op.immediate;
-    bound[lane] = static_cast<std::uint32_t>(std::max<std::int64_t>(first_pending, 0));
-  });
-  complete(*x.warp, x.active, [&](const PendingCopy& copy, std::size_t lane) {
-    return copy.group[lane] < bound[lane];
-  });
+  const auto pending = static_cast<std::uint32_t>(op.immediate);
+  for (std::size_t lane = 0; lane < kLanes; ++lane) {
+    const std::uint32_t open = x.warp->open_group[lane];
+    bound[lane] = open > pending ? open - pending : 0;
+  }
+  complete(*x.warp, x.active, bound);
 }
 
 void wait_all(Context& x, const Op&) { complete_all_copies(*x.warp, x.active); }
@@ -172,7 +175,10 @@ void decode_copy(InstructionBuilder& builder) {
 }  // namespace
 
 void complete_all_copies(Warp& warp, std::uint32_t lanes) {
-  complete(warp, lanes, [](const PendingCopy&, std::size_t) { return true; });
+  if (warp.copies.empty()) return;
+  std::array<std::uint32_t, kLanes> bound{};
+  bound.fill(0xffffffffU);
+  complete(warp, lanes, bound);
 }
 
 void add_async_copy_rows(DecodeTable& table) { table.decoder("cp", &decode_copy); }

@@ -88,14 +88,12 @@ constexpr T reverse(T a) {
 }
 
 constexpr U32 byte_of(U64 pair, U32 selector) {
-  const U32 byte = static_cast<U32>(pair >> (8 * (selector & 7U))) & 0xffU;
-  if ((selector & 8U) == 0) return byte;
-  return (byte & 0x80U) != 0 ? 0xffU : 0U;
+  return static_cast<U32>(pair >> (8 * (selector & 7U))) & 0xffU;
 }
 
-enum class Permute : std::uint8_t { plain, f4e, b4e, rc8, ecl, ecr, rc16 };
+enum class Permute : std::uint8_t { f4e, b4e, rc8, ecl, ecr, rc16 };
 
-/// prmt: selectors of the four result bytes by mode (PTX ISA, prmt, tables).
+/// prmt with a mode: selectors of the four result bytes (PTX ISA, prmt, tables).
 template <Permute Mode>
 constexpr U32 permute(U32 a, U32 b, U32 c) {
   const U64 pair = static_cast<U64>(b) << 32 | a;
@@ -104,9 +102,6 @@ constexpr U32 permute(U32 a, U32 b, U32 c) {
   for (U32 i = 0; i < 4; ++i) {
     U32 selector = 0;
     switch (Mode) {
-      case Permute::plain:
-        selector = c >> (4 * i) & 0xfU;
-        break;
       case Permute::f4e:
         selector = s + i;
         break;
@@ -284,6 +279,42 @@ void shuffle_bytes(Context& x, const Op& op) {
   }
 }
 
+/// prmt with a selector of each lane's own.
+template <bool Masked>
+void permute_bytes(Context& x, const Op& op) {
+  const __m256i lane_offset = _mm256_set_epi32(0x0c0c0c0c, 0x08080808, 0x04040404, 0, 0x0c0c0c0c,
+                                               0x08080808, 0x04040404, 0);
+  const auto* a = reinterpret_cast<const __m256i*>(x.lanes32(op.a));
+  const auto* b = reinterpret_cast<const __m256i*>(x.lanes32(op.b));
+  const auto* c = reinterpret_cast<const __m256i*>(x.lanes32(op.c));
+  auto* d = reinterpret_cast<__m256i*>(x.lanes32(op.d));
+  const auto* mask = reinterpret_cast<const __m256i*>(x.lane_mask.data());
+  const __m256i of_b = _mm256_set1_epi8(4);
+  const __m256i replicate = _mm256_set1_epi8(8);
+  for (int i = 0; i < 4; ++i) {
+    // Four selectors of 4 bits become the four bytes of a lane.
+    __m256i s = _mm256_and_si256(_mm256_load_si256(c + i), _mm256_set1_epi32(0xffff));
+    s = _mm256_and_si256(_mm256_or_si256(s, _mm256_slli_epi32(s, 8)),
+                         _mm256_set1_epi32(0x00ff00ff));
+    s = _mm256_and_si256(_mm256_or_si256(s, _mm256_slli_epi32(s, 4)),
+                         _mm256_set1_epi32(0x0f0f0f0f));
+    const __m256i index = _mm256_or_si256(_mm256_and_si256(s, _mm256_set1_epi8(3)), lane_offset);
+    // An index with its top bit set reads 0.
+    const __m256i not_a = _mm256_slli_epi32(_mm256_and_si256(s, of_b), 5);
+    const __m256i not_b = _mm256_slli_epi32(_mm256_andnot_si256(s, of_b), 5);
+    const __m256i byte = _mm256_or_si256(
+        _mm256_shuffle_epi8(_mm256_load_si256(a + i), _mm256_or_si256(index, not_a)),
+        _mm256_shuffle_epi8(_mm256_load_si256(b + i), _mm256_or_si256(index, not_b)));
+    const __m256i sign = _mm256_cmpgt_epi8(_mm256_setzero_si256(), byte);
+    __m256i value = _mm256_blendv_epi8(
+        byte, sign, _mm256_cmpeq_epi8(_mm256_and_si256(s, replicate), replicate));
+    if constexpr (Masked) {
+      value = _mm256_blendv_epi8(_mm256_load_si256(d + i), value, _mm256_load_si256(mask + i));
+    }
+    _mm256_store_si256(d + i, value);
+  }
+}
+
 void decode_prmt(InstructionBuilder& builder) {
   builder.define(&Op::d, builder.operand(0), Kind::b32);
   builder.use(&Op::a, builder.operand(1), Kind::b32);
@@ -302,8 +333,8 @@ void decode_prmt(InstructionBuilder& builder) {
     builder.op.masked = &shuffle_bytes<true>;
     return;
   }
-  use_plain<[](U32 a, U32 b, U32 c) -> U32 { return permute<Permute::plain>(a, b, c); }>(
-      builder.op);
+  builder.op.full = &permute_bytes<false>;
+  builder.op.masked = &permute_bytes<true>;
 }
 
 enum class Logic : std::uint8_t { land, lor, lxor, lnot };
