@@ -51,6 +51,7 @@ void pin_cache_sizes() {
 // Rows [first, first + count) of A as f32, [count][k].
 RowMajor widen(const Activations& a, std::int64_t first, std::int64_t count) {
   RowMajor rows(count, a.k);
+  if (a.k == 0) return rows;  // A may then have no elements to point at
   for (std::int64_t row = 0; row < count; ++row) {
     const std::uint16_t* bits = a.bits.data() + (first + row) * a.lda;
     numeric::to_float(a.type, bits, static_cast<std::size_t>(a.k), rows.row(row).data());

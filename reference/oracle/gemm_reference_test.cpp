@@ -100,7 +100,7 @@ TEST(GemmReference, IntegersAreExact) {
 }
 
 TEST(GemmReference, EmptyExtents) {
-  const TestProblem no_k = make_problem({.m = 2, .k = 0, .n = 8}, 2);
+  const TestProblem no_k = make_problem({.m = 2, .k = 0, .n = 8}, 3);  // lda > 0
   EXPECT_EQ(gemm_reference(no_k.a(), no_k.w), std::vector<float>(16, 0.0F));
   const TestProblem no_m = make_problem({.m = 0, .k = 32, .n = 8}, 2);
   EXPECT_TRUE(gemm_reference(no_m.a(), no_m.w).empty());

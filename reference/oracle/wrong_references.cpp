@@ -36,8 +36,9 @@ void round_weights(numeric::ScalarType type, EffectiveColumn& column) {
 }
 
 RunningBound product(const Activations& a, std::int64_t row, const EffectiveColumn& column) {
-  const std::uint16_t* bits = a.bits.data() + row * a.lda;
   RunningBound running;
+  if (column.weights.empty()) return running;  // A may then have no elements to point at
+  const std::uint16_t* bits = a.bits.data() + row * a.lda;
   for (std::size_t p = 0; p < column.weights.size(); p += kStep) {
     StepOfProducts step;
     for (std::size_t i = p; i < std::min(p + kStep, column.weights.size()); ++i) {

@@ -177,6 +177,15 @@ TEST(WrongReferences, NamesAreUniqueAndSaySomething) {
   }
 }
 
+// An output that nobody wrote, where k is 0.
+TEST(WrongReferences, NothingExplainsJunkWithoutAnyK) {
+  const TestProblem problem = make_problem({.m = 2, .k = 0, .n = 8}, 3);
+  const formats::PackedLayer layer =
+      formats::pack(problem.w, {.group_size = 32, .zero_points = ZeroPoints::gptq_v2});
+  const std::vector<WrongElement> junk{{1, 3, 0x7e55}};
+  EXPECT_TRUE(explain(layer, problem.w, problem.a(), WeightForm::integer, junk).empty());
+}
+
 TEST(WrongReferences, ElementsOutsideTheOutputAreRefused) {
   const Scene scene = scenes()[0];
   const std::vector<WrongElement> outside{{3, 0, 0}};
