@@ -289,6 +289,56 @@ void half_lanes(Context& x, const Op& op) {
   }
 }
 
+/// The conversions of single halves that kernels write most, eight lanes at a time.
+struct FromF16 {
+  static __m256i apply(__m256i lanes) {
+    const __m256i bits = _mm256_and_si256(lanes, _mm256_set1_epi32(0xffff));
+    const __m256i packed = _mm256_permute4x64_epi64(_mm256_packus_epi32(bits, bits), 0x08);
+    const __m256 v = _mm256_cvtph_ps(_mm256_castsi256_si128(packed));
+    return _mm256_blendv_epi8(_mm256_castps_si256(v), _mm256_set1_epi32(static_cast<int>(kNan32)),
+                              nan_mask(v));
+  }
+};
+struct ToF16 {
+  static __m256i apply(__m256i lanes) {
+    const __m256 v = _mm256_castsi256_ps(lanes);
+    const __m256i number =
+        _mm256_blendv_epi8(lanes, _mm256_set1_epi32(static_cast<int>(kNan32)), nan_mask(v));
+    return _mm256_cvtepu16_epi32(_mm256_cvtps_ph(_mm256_castsi256_ps(number),
+                                                 _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+  }
+};
+struct ToBF16 {
+  static __m256i apply(__m256i lanes) {
+    return _mm256_srli_epi32(BF16::round(_mm256_castsi256_ps(lanes)), 16);
+  }
+};
+
+template <bool Masked, class Conversion>
+void convert_lanes(Context& x, const Op& op) {
+  const auto* a = reinterpret_cast<const __m256i*>(x.lanes32(op.a));
+  const auto* mask = reinterpret_cast<const __m256i*>(x.lane_mask.data());
+  auto* d = reinterpret_cast<__m256i*>(x.lanes32(op.d));
+  for (int i = 0; i < kLanes / kVector; ++i) {
+    __m256i value = Conversion::apply(_mm256_load_si256(a + i));
+    if constexpr (Masked) {
+      value = _mm256_blendv_epi8(_mm256_load_si256(d + i), value, _mm256_load_si256(mask + i));
+    }
+    _mm256_store_si256(d + i, value);
+  }
+}
+
+template <class Conversion>
+[[gnu::cold]] void conversion_row(DecodeTable& table, const std::string& mnemonic) {
+  DecodeTable::Row row;
+  row.mnemonic = mnemonic;
+  row.operands = {Kind::b32, Kind::b32};
+  row.type = mnemonic.ends_with(".f32") ? "f32" : "";
+  row.full = &convert_lanes<false, Conversion>;
+  row.masked = &convert_lanes<true, Conversion>;
+  table.add(row);
+}
+
 template <class Format, class Operation, bool Flush, Clamp C>
 [[gnu::cold]] void half_row(DecodeTable& table, const std::string& prefix,
                             const std::string& type) {
@@ -327,6 +377,9 @@ template <class Operation>
 }  // namespace
 
 [[gnu::cold]] void add_half_rows(DecodeTable& table) {
+  conversion_row<FromF16>(table, "cvt.f32.f16");
+  conversion_row<ToF16>(table, "cvt.rn.f16.f32");
+  conversion_row<ToBF16>(table, "cvt.rn.bf16.f32");
   arithmetic_rows<Add>(table, "add", true);
   arithmetic_rows<Sub>(table, "sub", true);
   arithmetic_rows<Mul>(table, "mul", true);
