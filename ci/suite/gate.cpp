@@ -147,6 +147,8 @@ class Gate {
   }
 
   void take(const PlannedCase& planned, CaseResult result) {
+    // A case that the interrupt cut short has shown nothing.
+    if (interrupted() && result.verdict == Verdict::untrusted) return;
     if (result.verdict == Verdict::pass) {
       if (devices_.size() > 1) compare_devices(result);
       classes_.add(*planned.kernel, planned.spec);
