@@ -53,6 +53,7 @@ std::vector<Include> includes_of_the_tree() {
   const std::regex line(R"(^\s*#\s*include\s*"([^"]+)\".*)");
   std::vector<Include> includes;
   for (const char* top : kOrder) {
+    if (!fs::is_directory(root / top)) continue;  // git keeps no empty folder
     for (const auto& entry : fs::recursive_directory_iterator(root / top)) {
       if (!entry.is_regular_file() || !kinds.contains(entry.path().extension().string())) continue;
       std::ifstream in(entry.path());
