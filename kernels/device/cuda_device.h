@@ -15,9 +15,10 @@ namespace bitgate::kernels {
 /// The first NVIDIA GPU, through the driver API. Memory is plain device memory; guards lie around a
 /// buffer in the same allocation, where a kernel can damage them.
 ///
-/// After a fault (illegal address, trap, …) CUDA answers nothing more in the context: it is
-/// replaced, and every buffer of before is gone. A kernel that passes its time limit cannot be
-/// stopped: the device is lost.
+/// After a fault CUDA answers nothing more in the context, and every buffer of before is gone. The
+/// context is replaced where the driver allows it; after an illegal address it does not (measured:
+/// H200, driver 580), and the device is lost to this process. A kernel that passes its time limit
+/// cannot be stopped: the device is lost, too.
 class CudaDevice final : public Device {
  public:
   /// std::runtime_error when there is no usable GPU.

@@ -76,6 +76,7 @@ class MachineDevice final : public Device {
   }
 
   void write(std::uint64_t address, std::span<const std::byte> bytes) override {
+    if (bytes.empty()) return;
     Buffer& buffer = buffer_at(address, bytes.size());
     for_each_part(buffer, address, bytes.size(),
                   [&](std::byte* guard, std::uint64_t at, std::size_t from, std::size_t count) {
@@ -89,6 +90,7 @@ class MachineDevice final : public Device {
   }
 
   void read(std::uint64_t address, std::span<std::byte> bytes) override {
+    if (bytes.empty()) return;
     Buffer& buffer = buffer_at(address, bytes.size());
     for_each_part(
         buffer, address, bytes.size(),
