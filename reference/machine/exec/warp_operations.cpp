@@ -86,9 +86,8 @@ void shuffle(Context& x, const Op& op) {
   store_predicate(x, op.e, in_range);
 }
 
-void decode_shfl(InstructionBuilder& builder) {
-  // shfl.sync.mode.b32 d[|p], a, b, c, membermask
-  if (!builder.has("sync")) throw Unsupported("shfl without .sync");
+/// The destination d[|p] of shfl and match; without p the predicate goes nowhere.
+void define_value_and_predicate(InstructionBuilder& builder) {
   const ptx::Operand& destination = builder.operand(0);
   ptx::Operand predicate;
   predicate.kind = ptx::Operand::Kind::sink;
@@ -100,6 +99,12 @@ void decode_shfl(InstructionBuilder& builder) {
     builder.define(&Op::d, destination, Kind::b32);
   }
   builder.define(&Op::e, predicate, Kind::predicate);
+}
+
+void decode_shfl(InstructionBuilder& builder) {
+  // shfl.sync.mode.b32 d[|p], a, b, c, membermask
+  if (!builder.has("sync")) throw Unsupported("shfl without .sync");
+  define_value_and_predicate(builder);
   builder.begin_list();
   builder.list_use(builder.operand(1), Kind::b32);
   builder.use(&Op::b, builder.operand(2), Kind::b32);
@@ -185,17 +190,7 @@ void decode_match(InstructionBuilder& builder) {
   // match.any.sync.type d, a, membermask; match.all.sync.type d[|p], a, membermask
   const bool all = builder.has("all");
   const bool wide = builder.has("b64");
-  const ptx::Operand& destination = builder.operand(0);
-  ptx::Operand predicate;
-  predicate.kind = ptx::Operand::Kind::sink;
-  if (destination.kind == ptx::Operand::Kind::pair) {
-    if (destination.elements.size() != 2) throw Unsupported("a pair d|p was expected");
-    builder.define(&Op::d, destination.elements[0], Kind::b32);
-    predicate = destination.elements[1];
-  } else {
-    builder.define(&Op::d, destination, Kind::b32);
-  }
-  builder.define(&Op::e, predicate, Kind::predicate);
+  define_value_and_predicate(builder);
   builder.use(&Op::b, builder.operand(1), wide ? Kind::b64 : Kind::b32);
   builder.use(&Op::a, builder.operand(2), Kind::b32);
   builder.op.flow = Flow::converge;
