@@ -420,6 +420,8 @@ double widen_keeping_nan(std::uint16_t v, bool bfloat) {
   integer_to_float_rows<U64>(table);
   integer_to_float_rows<std::int64_t>(table);
 
+  pack_pair_row<false>(table, "cvt.rn.f16x2.f32");
+  pack_pair_row<true>(table, "cvt.rn.bf16x2.f32");
   narrow_rows<Rounding::rn, Clamp::none>(table, "");
   narrow_rows<Rounding::rz, Clamp::none>(table, "");
   narrow_rows<Rounding::rm, Clamp::none>(table, "");
@@ -428,8 +430,6 @@ double widen_keeping_nan(std::uint16_t v, bool bfloat) {
   narrow_rows<Rounding::rz, Clamp::sat>(table, ".sat");
   narrow_rows<Rounding::rn, Clamp::relu>(table, ".relu");
   narrow_rows<Rounding::rz, Clamp::relu>(table, ".relu");
-  pack_pair_row<false>(table, "cvt.rn.f16x2.f32");
-  pack_pair_row<true>(table, "cvt.rn.bf16x2.f32");
 
   table.add(lanes<[](std::uint16_t v) -> float { return numeric::to_float(numeric::Half{v}); }>(
       "cvt.f32.f16"));

@@ -217,13 +217,6 @@ constexpr double extreme(double a, double b) {
     }
   }
   table.unsupported("rcp.approx.ftz.f64", "its result is an approximation that PTX does not fix");
-
-  constexpr const char* kNotLike = "that form is not implemented";
-  for (const char* opcode :
-       {"add", "sub", "mul", "fma", "mad", "div", "rcp", "sqrt", "min", "max"}) {
-    if (table.rows().contains(opcode)) continue;
-    table.unsupported(opcode, kNotLike);
-  }
 }
 
 }  // namespace bitgate::machine

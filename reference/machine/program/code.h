@@ -29,9 +29,10 @@ enum class Flow : std::uint8_t {
   unsupported
 };
 
-/// What an operand occupies in a warp's registers: 32 lanes of 4 or 8 bytes, or one bit a lane.
-/// Types of 8 and 16 bits lie zero-extended in 32.
-enum class Kind : std::uint8_t { none, b32, b64, predicate };
+/// What an operand occupies in a warp's registers: 32 lanes of 4, 8 or 16 bytes, or one bit a lane.
+/// Types of 8 and 16 bits lie zero-extended in 32. Of b128, the lower 8 bytes of all lanes come
+/// first, then the upper ones.
+enum class Kind : std::uint8_t { none, b32, b64, predicate, b128 };
 
 /// One decoded instruction. Operands are byte offsets into the warp's register file, in which
 /// immediates, special registers and addresses of variables have their place too: a handler never

@@ -1,5 +1,6 @@
 #include "reference/machine/program/decode_table.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace bitgate::machine {
@@ -8,9 +9,8 @@ DecodeTable::DecodeTable() {
   add_integer_rows(*this);
   add_bit_rows(*this);
   add_float_rows(*this);
-  add_conversion_rows(*this);
-  // After the conversions: three of them have faster forms there.
   add_half_rows(*this);
+  add_conversion_rows(*this);
   add_comparison_rows(*this);
   add_data_movement_rows(*this);
   add_memory_rows(*this);
@@ -39,7 +39,7 @@ DecodeTable::Row plain_row(const std::string& mnemonic, std::span<const Kind> op
 
 void DecodeTable::add(Row row) {
   std::string key = row.mnemonic;
-  rows_.insert_or_assign(std::move(key), std::move(row));
+  if (!rows_.try_emplace(key, std::move(row)).second) repeated_.push_back(std::move(key));
 }
 
 void DecodeTable::decoder(std::string opcode, Decoder decode) {
@@ -49,11 +49,37 @@ void DecodeTable::decoder(std::string opcode, Decoder decode) {
   add(std::move(row));
 }
 
-void DecodeTable::unsupported(std::string opcode, std::string_view why) {
-  Row row;
-  row.mnemonic = std::move(opcode);
-  row.unsupported = why;
-  add(std::move(row));
+void DecodeTable::forms(const std::string& opcode,
+                        std::initializer_list<std::string_view> patterns) {
+  std::vector<std::string>& forms = rows_.at(opcode).forms;
+  for (const std::string_view pattern : patterns) {
+    for (std::string& form : expand_braces(pattern)) forms.push_back(std::move(form));
+  }
+}
+
+void DecodeTable::unsupported(std::string_view pattern, std::string_view why) {
+  for (std::string& mnemonic : expand_braces(pattern)) {
+    Row row;
+    row.mnemonic = std::move(mnemonic);
+    row.unsupported = why;
+    add(std::move(row));
+  }
+}
+
+std::vector<std::string> expand_braces(std::string_view pattern) {
+  const std::size_t open = pattern.find('{');
+  if (open == std::string_view::npos) return {std::string(pattern)};
+  const std::size_t close = pattern.find('}', open);
+  const std::vector<std::string> rest = expand_braces(pattern.substr(close + 1));
+  std::vector<std::string> result;
+  for (std::size_t begin = open + 1; begin <= close;) {
+    const std::size_t end = std::min(pattern.find(',', begin), close);
+    const std::string head =
+        std::string(pattern.substr(0, open)) + std::string(pattern.substr(begin, end - begin));
+    for (const std::string& tail : rest) result.push_back(head + tail);
+    begin = end + 1;
+  }
+  return result;
 }
 
 const DecodeTable::Row* DecodeTable::find(const std::string& mnemonic,

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <initializer_list>
 #include <map>
 #include <span>
 #include <string>
@@ -30,9 +32,12 @@ class DecodeTable {
     std::size_t destinations = 1;
     Handler full = nullptr;
     Handler masked = nullptr;
-    std::string_view type;         ///< float type of immediates: "f32", "f64" or ""
-    Decoder decoder = nullptr;     ///< instead of the above
-    std::string_view unsupported;  ///< why; empty: supported
+    std::string_view type;           ///< float type of immediates: "f32", "f64" or ""
+    std::int64_t immediate = 0;      ///< into Op::immediate, for a handler that serves several rows
+    Decoder decoder = nullptr;       ///< instead of the above
+    std::string_view unsupported;    ///< why; empty: supported
+    bool approximate = false;        ///< PTX does not fix its bits: the machine runs a stated model
+    std::vector<std::string> forms;  ///< of a decoder: the mnemonics it takes, for the opcode table
   };
 
   static const DecodeTable& instance();
@@ -43,12 +48,25 @@ class DecodeTable {
 
   void add(Row row);
   void decoder(std::string opcode, Decoder decoder);
-  void unsupported(std::string opcode, std::string_view why);
+  /// Lists the mnemonics that the decoder of `opcode` takes. Each pattern is written with braces,
+  /// as for a shell: "ld{,.global,.shared}{,.v2,.v4}.{u32,f32}" stands for eighteen. What a pattern
+  /// leaves out still decodes; it is missing in the table that people read, and in its counts.
+  void forms(const std::string& opcode, std::initializer_list<std::string_view> patterns);
+  /// An opcode, or whole mnemonics in braces, that the machine knows and does not execute. A whole
+  /// mnemonic comes before the decoder of its opcode.
+  void unsupported(std::string_view pattern, std::string_view why);
+
+  /// Mnemonics that were added twice; the later row would hide the earlier one.
+  const std::vector<std::string>& repeated() const { return repeated_; }
 
  private:
   DecodeTable();
   std::map<std::string, Row> rows_;
+  std::vector<std::string> repeated_;
 };
+
+/// "a{b,c}{,d}" as {"ab", "abd", "ac", "acd"}. Braces do not nest.
+std::vector<std::string> expand_braces(std::string_view pattern);
 
 /// A row of plain lanes, one destination, still without handlers.
 DecodeTable::Row plain_row(const std::string& mnemonic, std::span<const Kind> operands,

@@ -196,6 +196,7 @@ std::uint32_t EntryDecoder::new_label() {
 void EntryDecoder::declare_registers(Names& names, const ptx::RegisterDeclaration& declaration) {
   Entity entity;
   entity.kind = declaration.vector_width > 1 ? Kind::none : register_kind(declaration.type);
+  entity.bytes = type_bytes(declaration.type).value_or(0);
   entity.count = declaration.count;
   const std::uint32_t count = declaration.count.value_or(1);
   if (count > kMostRegisters - std::min(registers_.count(), kMostRegisters)) {
@@ -223,6 +224,7 @@ void EntryDecoder::declare_variable(Names& names, const ptx::Variable& variable)
     case ptx::StateSpace::reg: {
       entity.what = Entity::What::reg;
       entity.kind = register_kind(variable.type);
+      entity.bytes = type_bytes(variable.type).value_or(0);
       entity.first = registers_.add(entity.kind);
       break;
     }
@@ -323,8 +325,8 @@ const EntryDecoder::Entity* EntryDecoder::find(std::uint32_t instance, std::uint
 
 std::optional<VirtualRegister> EntryDecoder::find_register(std::uint32_t instance,
                                                            std::uint32_t scope,
-                                                           const std::string& name,
-                                                           Kind& kind) const {
+                                                           const std::string& name, Kind& kind,
+                                                           std::uint32_t* bytes) const {
   std::size_t digits = name.size();
   while (digits > 0 && name[digits - 1] >= '0' && name[digits - 1] <= '9') --digits;
   const bool numbered = digits < name.size() && name.size() - digits <= 9 &&
@@ -342,6 +344,7 @@ std::optional<VirtualRegister> EntryDecoder::find_register(std::uint32_t instanc
         number < found->second.count.value_or(1)) {
       kind = found->second.kind;
       if (kind == Kind::none) return std::nullopt;
+      if (bytes != nullptr) *bytes = found->second.bytes;
       return found->second.first + number;
     }
     if (s == 0) return std::nullopt;
@@ -433,6 +436,7 @@ void EntryDecoder::decode_plain(InstructionBuilder& builder, const std::string& 
                                                      : Immediates::integer;
   builder.op.full = row->full;
   builder.op.masked = row->masked;
+  builder.op.immediate = row->immediate;
   for (std::size_t i = 0; i < row->operands.size(); ++i) {
     if (i < row->destinations) {
       builder.define(i == 0 ? &Op::d : &Op::e, builder.operand(i), row->operands[i]);

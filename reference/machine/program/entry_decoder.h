@@ -39,6 +39,7 @@ class EntryDecoder {
     VirtualRegister first = 0;
     std::optional<std::uint32_t> count;
     Kind kind = Kind::none;
+    std::uint32_t bytes = 0;  ///< of the declared type: 1 and 2 are of Kind::b32 too
     // variable
     Space space = Space::generic;
     std::uint64_t offset = 0;
@@ -70,9 +71,10 @@ class EntryDecoder {
                  std::uint32_t op_index, bool inverted);
 
   const Entity* find(std::uint32_t instance, std::uint32_t scope, const std::string& name) const;
-  /// A register by name; nothing when there is none.
+  /// A register by name, with the bytes of its declared type; nothing when there is none.
   std::optional<VirtualRegister> find_register(std::uint32_t instance, std::uint32_t scope,
-                                               const std::string& name, Kind& kind) const;
+                                               const std::string& name, Kind& kind,
+                                               std::uint32_t* bytes = nullptr) const;
   VirtualRegister constant(Kind kind, std::uint64_t value, const std::string& global = {});
   VirtualRegister special(const std::string& name, Kind kind);
   std::uint32_t new_label();

@@ -65,6 +65,14 @@ Kind InstructionBuilder::declared_kind(const ptx::Operand& operand) const {
   return kind;
 }
 
+std::uint32_t InstructionBuilder::declared_bytes(const ptx::Operand& operand) const {
+  Kind kind = Kind::none;
+  std::uint32_t bytes = 0;
+  if (operand.kind != ptx::Operand::Kind::reg) return 0;
+  decoder_.find_register(instance_, scope_, operand.name, kind, &bytes);
+  return bytes;
+}
+
 VirtualRegister InstructionBuilder::resolve_definition(const ptx::Operand& operand, Kind kind) {
   if (operand.kind == ptx::Operand::Kind::sink) return decoder_.registers_.add(kind);
   if (operand.kind != ptx::Operand::Kind::reg) throw Unsupported("the destination is no register");

@@ -54,6 +54,9 @@ class InstructionBuilder {
 
   /// The kind of a register operand as declared; b32 for immediates.
   Kind declared_kind(const ptx::Operand& operand) const;
+  /// Bytes of a register operand's declared type: wider registers than the instruction's type take
+  /// an extended result (PTX ISA, "Operand Size Exceeding Instruction-Type Size"). 0: no register.
+  std::uint32_t declared_bytes(const ptx::Operand& operand) const;
   bool is_sink(const ptx::Operand& operand) const {
     return operand.kind == ptx::Operand::Kind::sink;
   }

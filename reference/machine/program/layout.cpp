@@ -26,8 +26,8 @@ std::optional<std::uint32_t> type_bytes(std::string_view type) {
 Kind register_kind(std::string_view type) {
   if (type == "pred") return Kind::predicate;
   const auto bytes = type_bytes(type);
-  if (!bytes || *bytes > 8) return Kind::none;
-  return *bytes == 8 ? Kind::b64 : Kind::b32;
+  if (!bytes) return Kind::none;
+  return *bytes == 16 ? Kind::b128 : *bytes == 8 ? Kind::b64 : Kind::b32;
 }
 
 Extent extent_of(const ptx::Variable& variable) {

@@ -172,9 +172,9 @@ std::vector<std::uint32_t> RegisterUse::place(Code& code) const {
   // Linear scan (Poletto, Sarkar, TOPLAS 1999) without spilling. Operands of one instruction never
   // share a place, so that a handler may write a destination before it has read all its sources.
   std::vector<std::uint32_t> place_of(kinds_.size(), 0);
-  Pool pools[3];
+  Pool pools[4];
   const auto pool_of = [](Kind kind) {
-    return kind == Kind::predicate ? 0U : kind == Kind::b32 ? 1U : 2U;
+    return kind == Kind::predicate ? 0U : kind == Kind::b32 ? 1U : kind == Kind::b64 ? 2U : 3U;
   };
   using Ending = std::pair<std::uint32_t, std::uint32_t>;
   std::priority_queue<Ending, std::vector<Ending>, std::greater<>> active;
@@ -193,7 +193,8 @@ std::vector<std::uint32_t> RegisterUse::place(Code& code) const {
 
   const std::uint32_t first32 = (pools[0].size() * 4 + 255) / 256 * 256;
   const std::uint32_t first64 = (first32 + pools[1].size() * 128 + 255) / 256 * 256;
-  code.register_bytes = first64 + pools[2].size() * 256;
+  const std::uint32_t first128 = first64 + pools[2].size() * 256;
+  code.register_bytes = first128 + pools[3].size() * 512;
   std::vector<std::uint32_t> offsets(kinds_.size(), 0);
   for (std::uint32_t reg = 0; reg < kinds_.size(); ++reg) {
     switch (kinds_[reg]) {
@@ -202,6 +203,9 @@ std::vector<std::uint32_t> RegisterUse::place(Code& code) const {
         break;
       case Kind::b64:
         offsets[reg] = first64 + place_of[reg] * 256;
+        break;
+      case Kind::b128:
+        offsets[reg] = first128 + place_of[reg] * 512;
         break;
       case Kind::b32:
       case Kind::none:

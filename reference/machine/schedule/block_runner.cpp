@@ -27,6 +27,10 @@ void fill(std::byte* registers, std::uint32_t offset, Kind kind, std::uint64_t v
     case Kind::b64:
       std::fill_n(reinterpret_cast<std::uint64_t*>(registers + offset), kLanes, value);
       break;
+    case Kind::b128:
+      std::fill_n(reinterpret_cast<std::uint64_t*>(registers + offset), kLanes, value);
+      std::fill_n(reinterpret_cast<std::uint64_t*>(registers + offset) + kLanes, kLanes, 0);
+      break;
     case Kind::b32:
     case Kind::none:
       std::fill_n(reinterpret_cast<std::uint32_t*>(registers + offset), kLanes,
