@@ -8,24 +8,48 @@
 
 namespace bitgate::numeric {
 
+/// How an mma adds products of e4m3 and e5m2 (k16 and k32).
+struct Fp8Rule {
+  enum class Kind : std::uint8_t {
+    absent,  ///< the architecture has no such instruction
+    /// As TensorModel says, with numbers of its own; the result is cut to `result_fraction_bits`.
+    sums,
+    /// Two f16 mma from a zero accumulator, the elements of k with k % 4 in {0, 1} first, then the
+    /// others on top of them; then an ordinary add.rn with c. So compiles ptxas 13.0 for sm_90.
+    two_f16_mma
+  };
+  Kind kind = Kind::absent;
+  int fraction_bits = 0;
+  int parts = 0;  ///< sums that k32 is split into
+  int result_fraction_bits = 0;
+  bool measured = false;
+  std::string_view evidence = {};
+};
+
 /// How a tensor core adds the products of one mma, as a row of parameters.
 ///
-/// Each product is exact (subnormals kept). E is the largest exponent among the products of a part
-/// and the accumulator, a product's exponent being e(a)+e(b) unnormalised; every term is truncated
-/// toward zero to a multiple of 2^(E - fraction_bits); the sum is exact; the result is rounded
-/// toward zero to f32. NaN results are 0x7fffffff; a zero sum is +0, and so is a negative one that
-/// underflows. Zero terms take no part in E, except that E is at least -126, and a sum of 2^128 or
-/// more is infinite: both as in MMA-Sim (arXiv 2511.10909), neither measured here by itself. With
-/// `parts` = 2 the lower half of k is summed first and its result is the accumulator of the upper
-/// half.
+/// Each product is exact (subnormals kept; of tf32, the low 13 bits are not read). E is the largest
+/// exponent among the products of a part and the accumulator, a product's exponent being e(a)+e(b)
+/// unnormalised; every term is truncated toward zero to a multiple of 2^(E - fraction_bits); the
+/// sum is exact; the result is rounded toward zero to f32, or to nearest even to f16 where the
+/// accumulator is f16. NaN results are 0x7fffffff and 0x7fff; a zero sum is +0, and so is a
+/// negative one that underflows. Zero terms take no part in E, except that E is at least -126, and
+/// a sum of 2^128 or more is infinite: both as in MMA-Sim (arXiv 2511.10909), neither measured here
+/// by itself. With `parts` = 2 the lower half of k is summed first and its result is the
+/// accumulator of the upper half; a shorter instruction (f16 k8, tf32 k4) is one part. Of a sparse
+/// A only the selected products are terms.
+///
+/// f64 and integers are the same on all: f64 is a chain of fma in the order of k (measured on an
+/// H200, rn, m8n8k4), integers are exact.
 struct TensorModel {
   std::string_view name;  ///< as on the command line: "hopper"
   int compute_capability_major;
   int compute_capability_minor;
   int fraction_bits;
-  int parts;      ///< sums that k16 of f16/bf16 is split into
+  int parts;      ///< sums that f16 and bf16 k16 and tf32 k8 are split into
   bool measured;  ///< on hardware here, else as published
   std::string_view evidence;
+  Fp8Rule fp8 = {};
 };
 
 std::span<const TensorModel> tensor_models();

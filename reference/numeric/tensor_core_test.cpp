@@ -161,6 +161,9 @@ TEST(TensorCore, ModelsAreFoundByNameAndByComputeCapability) {
   EXPECT_THROW(tensor_model("kepler"), InputError);
   for (const TensorModel& model : tensor_models()) {
     EXPECT_EQ(model.measured, model.name == "hopper");
+    EXPECT_EQ(model.fp8.measured, model.name == "hopper");
+    EXPECT_EQ(model.fp8.evidence.empty(), model.fp8.kind == Fp8Rule::Kind::absent);
+    EXPECT_FALSE(model.evidence.empty());
     EXPECT_EQ(&tensor_model(model.name), &model);
   }
 }
