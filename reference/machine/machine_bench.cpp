@@ -97,6 +97,20 @@ void matrix(benchmark::State& state) {
        "{%r5,%r6}, {%f1,%f2,%f3,%f4};\n");
 }
 
+/// Text to decoded code; a step that is not linear in the text shows as a falling rate.
+void load(benchmark::State& state) {
+  std::string text =
+      ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k()\n{\n"
+      ".reg .b32 %r<4>;\nmov.u32 %r1, %tid.x; mov.u32 %r2, 3; mov.u32 %r3, 5;\n";
+  for (std::int64_t line = 0; line < state.range(0); ++line) {
+    text += "\t.loc\t1 12 3\n\tmad.lo.s32 \t%r1, %r2, %r3, %r1;\n";
+  }
+  text += "ret;\n}\n";
+  for (auto _ : state) benchmark::DoNotOptimize(Program::load(text));
+  state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(text.size()));
+}
+
+BENCHMARK(load)->Arg(1 << 10)->Arg(1 << 15);
 BENCHMARK(integer);
 BENCHMARK(floating);
 BENCHMARK(dequantise);
