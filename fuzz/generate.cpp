@@ -21,7 +21,7 @@ constexpr std::int64_t kPrimes[] = {2,  3,  5,  7,   11,  13,  17,  19,  23,  29
 
 /// A multiple of `unit` in [0, most]: the edges around each of `boundaries` half of the time, a
 /// prime number of units, or any.
-rc::Gen<std::int64_t> extent(std::vector<std::int64_t> boundaries, std::int64_t unit,
+rc::Gen<std::int64_t> extent(const std::vector<std::int64_t>& boundaries, std::int64_t unit,
                              std::int64_t most) {
   std::vector<std::int64_t> edges = {unit, 2 * unit};
   for (const std::int64_t boundary : boundaries) {

@@ -22,7 +22,7 @@ std::optional<fs::path> tree_at_or_above(fs::path folder) {
 
 fs::path source_root() {
   std::error_code error;
-  const fs::path here = fs::current_path(error);
+  fs::path here = fs::current_path(error);
   if (const auto tree = tree_at_or_above(here)) return *tree;
   const fs::path program = fs::read_symlink("/proc/self/exe", error);
   if (const auto tree = tree_at_or_above(program.parent_path())) return *tree;

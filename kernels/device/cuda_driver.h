@@ -77,6 +77,7 @@ constexpr int kCaptureThreadLocal = 1;
   X(cuGraphExecDestroy, graph_exec_destroy, (GraphExec))
 
 struct Driver {
+// NOLINTNEXTLINE(bugprone-macro-parentheses): a declarator and its parameter list
 #define BITGATE_CUDA_MEMBER(symbol, member, parameters) Result(*member) parameters = nullptr;
   BITGATE_CUDA_FUNCTIONS(BITGATE_CUDA_MEMBER)
 #undef BITGATE_CUDA_MEMBER

@@ -95,7 +95,7 @@ std::optional<fs::path> find_ptxas() {
 }
 
 std::string ptxas_target(std::string_view ptx, int major, int minor) {
-  const std::string plain = fmt::format("sm_{}{}", major, minor);
+  std::string plain = fmt::format("sm_{}{}", major, minor);
   const std::size_t at = ptx.find("\n.target");
   if (at == std::string_view::npos) return plain;
   std::string_view line = ptx.substr(at + 8, 80);

@@ -39,7 +39,8 @@ const Cost& cost_of(const Geometry& geometry) {
 double estimate(const Geometry& geometry, const Shape& shape, int multiprocessors) {
   const Cost& cost = cost_of(geometry);
   const std::int64_t blocks = TileGrid(geometry, shape).blocks();
-  const auto rounds = static_cast<double>((blocks + multiprocessors - 1) / multiprocessors);
+  const std::int64_t waves = (blocks + multiprocessors - 1) / multiprocessors;
+  const auto rounds = static_cast<double>(waves);
   const double units = geometry.tile_n / static_cast<double>(kUnitColumns);
   const double rows = geometry.tile_m / static_cast<double>(cost.rows);
   const double unit = cost.weights + rows * (cost.products + cost.activation / units);

@@ -50,9 +50,9 @@ constexpr bool test(Value a, Value b) {
     case Test::geu:
       return !(a < b);
     case Test::num:
-      return a == a && b == b;
+      return a <= b || a > b;
     case Test::nan:
-      return a != a || b != b;
+      return !(a <= b || a > b);
   }
   return false;
 }
