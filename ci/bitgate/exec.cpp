@@ -1,5 +1,6 @@
 #include "ci/bitgate/command.h"
 #include "ci/suite/exec_launch.h"
+#include "ci/suite/launch_file.h"
 #include "reference/support/error.h"
 
 namespace bitgate::command_line {
@@ -53,6 +54,7 @@ void add_exec(CLI::App& program, Session& session) {
   command.timeout(arguments->options.launch.time_limit);
   command.later_flag("--hazards");
   command.later_flag("--list-opcodes");
+  command.footer(suite::launch_file_help());
 }
 
 }  // namespace bitgate::command_line

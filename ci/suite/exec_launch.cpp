@@ -114,6 +114,10 @@ class Buffers {
       upload(*buffer.file, buffer.bytes, address);
       return;
     }
+    if (buffer.random) {
+      generate(*buffer.random, buffer.bytes, address);
+      return;
+    }
     if (!buffer.fill && buffer.bytes > kMostPoisoned) return;
     const std::byte value = buffer.fill.value_or(kPoison);
     // The machine's memory starts as zero bytes.
@@ -133,6 +137,16 @@ class Buffers {
                    static_cast<std::streamsize>(part.size()))) {
         throw InputError(fmt::format("{}: reading stopped before {} bytes", path.string(), bytes));
       }
+      device_.write(address + at, part);
+    }
+  }
+
+  void generate(const RandomContents& contents, std::uint64_t bytes, std::uint64_t address) {
+    RandomStream stream(contents);
+    std::vector<std::byte> chunk(std::min(bytes, kChunk));
+    for (std::uint64_t at = 0; at < bytes; at += kChunk) {
+      const auto part = std::span(chunk).first(std::min(kChunk, bytes - at));
+      stream.next(part);
       device_.write(address + at, part);
     }
   }

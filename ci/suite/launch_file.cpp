@@ -176,6 +176,46 @@ std::filesystem::path path_in(const std::filesystem::path& folder, const Reader&
   return folder / text;
 }
 
+RandomContents parse_random(const Reader& reader) {
+  constexpr std::uint64_t kMostSeed = std::numeric_limits<std::uint64_t>::max();
+  RandomContents contents;
+  if (!reader.json().is_object()) {
+    contents.seed = reader.natural(0, kMostSeed);
+    return contents;
+  }
+  reader.object({"seed", "type", "low", "high"});
+  contents.seed = reader.need("seed").natural(0, kMostSeed);
+  contents.type = reader.need("type").text();
+  const RandomType* type = random_type(contents.type);
+  if (type == nullptr) {
+    reader.at("type").fail(
+        "one of \"bits\", \"u8\", \"s8\", \"u16\", \"s16\", \"u32\", \"s32\", \"u64\", \"s64\", "
+        "\"f16\", \"bf16\", \"f32\", \"f64\"");
+  }
+  if (type->name == "bits" && (reader.has("low") || reader.has("high"))) {
+    reader.fail_with("expected no \"low\" and no \"high\" of \"bits\"");
+  }
+  if (type->is_float) {
+    const auto within = [&](const std::string& key) {
+      const double value = reader.at(key).real();
+      if (!(std::abs(value) <= type->greatest)) {
+        reader.at(key).fail(fmt::format("a number that {} holds", type->name));
+      }
+      return value;
+    };
+    if (reader.has("low")) contents.low = within("low");
+    if (reader.has("high")) contents.high = within("high");
+    if (!(contents.low <= contents.high)) reader.fail_with("expected \"low\" up to \"high\"");
+  } else {
+    contents.least =
+        reader.has("low") ? reader.at("low").integer(type->least, type->most) : type->least;
+    contents.most =
+        reader.has("high") ? reader.at("high").integer(type->least, type->most) : type->most;
+    if (contents.least > contents.most) reader.fail_with("expected \"low\" up to \"high\"");
+  }
+  return contents;
+}
+
 LaunchFile::Buffer parse_buffer(const std::string& name, const Reader& reader,
                                 const std::filesystem::path& folder) {
   constexpr std::string_view kSafe =
@@ -185,15 +225,16 @@ LaunchFile::Buffer parse_buffer(const std::string& name, const Reader& reader,
       name.find_first_not_of(kSafe) != std::string::npos) {
     reader.fail_with("expected a buffer's name of letters, digits, '_', '-' and '.'");
   }
-  reader.object({"bytes", "file", "fill", "output", "read_only"});
+  reader.object({"bytes", "file", "fill", "random", "output", "read_only"});
   LaunchFile::Buffer buffer;
   buffer.name = name;
   buffer.bytes = reader.need("bytes").natural(1, kMostBufferBytes);
-  if (reader.has("file") && reader.has("fill")) {
-    reader.fail_with("expected \"file\" or \"fill\", found both");
+  if (reader.has("file") + reader.has("fill") + reader.has("random") > 1) {
+    reader.fail_with("expected one of \"file\", \"fill\" and \"random\", found several");
   }
   if (reader.has("file")) buffer.file = path_in(folder, reader.at("file"));
   if (reader.has("fill")) buffer.fill = fill_byte(reader.at("fill"));
+  if (reader.has("random")) buffer.random = parse_random(reader.at("random"));
   if (reader.has("output")) buffer.output = reader.at("output").boolean();
   if (reader.has("read_only")) buffer.read_only = reader.at("read_only").boolean();
   return buffer;
@@ -292,6 +333,27 @@ LaunchFile::Launch parse_launch(const Reader& reader,
 }
 
 }  // namespace
+
+std::string launch_file_help() {
+  return R"(A launch file:
+
+  { "module": "saxpy.ptx",
+    "buffers": { "x":   {"bytes": 4096, "file": "x.bin"},
+                 "y":   {"bytes": 4096, "fill": "zero"},
+                 "r":   {"bytes": 4096, "random": {"seed": 7, "type": "f32", "low": -1, "high": 1}},
+                 "out": {"bytes": 4096, "output": true},
+                 "lut": {"bytes": 64, "random": 7, "read_only": true} },
+    "launches": [ { "entry": "saxpy", "grid": [4,1,1], "block": [256,1,1], "shared": 0,
+                    "args": [ {"ptr": "x"}, {"ptr": "y", "offset": 64}, {"ptr": null},
+                              {"u32": 1024}, {"s32": -1}, {"u64": 7}, {"f32": 1.5}, {"f64": 0.5},
+                              {"bytes": "00ff10"} ] } ] }
+
+Paths are relative to the launch file. "fill" is "zero" or a byte such as "0xff". "random" is a seed
+of raw bytes, or a seed and a type, uniform from low to high: bits, u8, s8, u16, s16, u32, s32, u64,
+s64, f16, bf16, f32, f64. A buffer with none of these is uninitialised. "shared" is dynamic shared
+memory in bytes, "bytes" of an argument a struct by value. Launches run in order on the same
+buffers. "entry" may be left out where the module has one.)";
+}
 
 LaunchFile parse_launch_file(std::string_view text, const std::string& name,
                              const std::filesystem::path& folder) {

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ci/suite/random_contents.h"
 #include "kernels/device/device.h"
 
 namespace bitgate::suite {
@@ -18,7 +19,8 @@ struct LaunchFile {
     std::string name;  ///< letters, digits, '_', '-' and '.', so that NAME.bin is a file name
     std::uint64_t bytes = 0;
     std::optional<std::filesystem::path> file;  ///< its contents; exactly `bytes` long
-    std::optional<std::byte> fill;              ///< every byte; neither: uninitialised
+    std::optional<std::byte> fill;              ///< every byte
+    std::optional<RandomContents> random;       ///< none of the three: uninitialised
     bool output = false;
     bool read_only = false;
   };
@@ -42,6 +44,9 @@ struct LaunchFile {
   std::vector<Buffer> buffers;   ///< in the order of the file
   std::vector<Launch> launches;
 };
+
+/// The format, for --help.
+std::string launch_file_help();
 
 /// Strict: unknown and repeated keys, wrong types and values out of range are InputErrors that name
 /// the place ("k.json: launches[0].args[2].u32: expected …, found …"). Paths are made relative to

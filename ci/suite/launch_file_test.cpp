@@ -94,6 +94,19 @@ TEST(LaunchFile, Defaults) {
   EXPECT_EQ(*parsed(with("\"zero\"", "\"0x7F\"")).buffers[1].fill, std::byte{0x7f});
 }
 
+TEST(LaunchFile, RandomContents) {
+  const LaunchFile file = parsed(with(
+      "\"fill\": \"zero\"",
+      R"("random": {"seed": 7, "type": "s16", "low": -3, "high": 4}}, "r": {"bytes": 8, "random": 9)"));
+  ASSERT_TRUE(file.buffers[1].random && file.buffers[2].random);
+  EXPECT_EQ(file.buffers[1].random->seed, 7u);
+  EXPECT_EQ(file.buffers[1].random->type, "s16");
+  EXPECT_EQ(file.buffers[1].random->least, -3);
+  EXPECT_EQ(file.buffers[1].random->most, 4);
+  EXPECT_EQ(file.buffers[2].random->type, "bits");
+  EXPECT_EQ(file.buffers[2].random->seed, 9u);
+}
+
 TEST(LaunchFile, EveryMistakeIsNamed) {
   struct Mistake {
     const char* from;
@@ -117,7 +130,20 @@ TEST(LaunchFile, EveryMistakeIsNamed) {
       {"\"fill\": \"zero\"", "\"fill\": \"0x1ff\"",
        "buffers.y.fill: expected \"zero\" or a byte such as \"0xff\", found \"0x1ff\""},
       {"\"fill\": \"zero\"", "\"fill\": \"zero\", \"file\": \"y\"",
-       "buffers.y: expected \"file\" or \"fill\", found both"},
+       "buffers.y: expected one of \"file\", \"fill\" and \"random\", found several"},
+      {"\"fill\": \"zero\"", "\"random\": -7", "buffers.y.random: expected an integer from 0"},
+      {"\"fill\": \"zero\"", "\"random\": {\"type\": \"u8\"}",
+       "buffers.y.random: expected the key \"seed\""},
+      {"\"fill\": \"zero\"", "\"random\": {\"seed\": 1, \"type\": \"int\"}",
+       "buffers.y.random.type: expected one of \"bits\""},
+      {"\"fill\": \"zero\"", "\"random\": {\"seed\": 1, \"type\": \"u8\", \"high\": 256}",
+       "buffers.y.random.high: expected an integer from 0 to 255, found 256"},
+      {"\"fill\": \"zero\"", "\"random\": {\"seed\": 1, \"type\": \"f16\", \"high\": 65505}",
+       "buffers.y.random.high: expected a number that f16 holds"},
+      {"\"fill\": \"zero\"", "\"random\": {\"seed\": 1, \"type\": \"f32\", \"low\": 2}",
+       "buffers.y.random: expected \"low\" up to \"high\""},
+      {"\"fill\": \"zero\"", "\"random\": {\"seed\": 1, \"type\": \"bits\", \"low\": 0}",
+       "buffers.y.random: expected no \"low\""},
       {"\"output\": true", "\"output\": 1", "buffers.out.output: expected true or false, found 1"},
       {"\"y\":   {", "\"x\":   {", "expected each key once, found \"x\" twice"},
       {"\"lut\": {", "\"../lut\": {", "buffers.../lut: expected a buffer's name"},
