@@ -36,6 +36,7 @@ void add_all(CLI::App& program, Session& session) {
   add_quantize(program, session);
   add_dequantize(program, session);
   add_bench(program, session);
+  add_record(program, session);
   add_later_commands(program, session);
 }
 

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "reference/machine/vectors/form.h"
+
+namespace bitgate::machine::vectors {
+
+/// A generated PTX program: straight-line code, guards, branches and loops of bounded trip counts
+/// over every form of vectors::forms() whose bits PTX fixes (no approximation, no addition or
+/// multiplication that a compiler may contract; no mma). Lanes diverge on what they computed.
+///
+/// Registers are eight pools by what they hold (bits of 16, 32 and 64, f16, f32, two halves, f64,
+/// predicates); now and then an operand comes from another pool of its width, or is a constant.
+class RandomProgram {
+ public:
+  /// The same seed gives the same program, as long as forms() is the same.
+  explicit RandomProgram(std::uint64_t seed);
+
+  /// Statements that can be left out one by one, in the order of the text. A branch or a loop is
+  /// one, and so is each statement within.
+  std::size_t statements() const { return statements_; }
+  std::size_t instructions() const { return instructions_; }
+
+  struct Emission {
+    std::set<std::size_t> without;  ///< statements left out
+    /// After each f64 result, replace any NaN by one and the same: what differs only without this
+    /// is the payload of a NaN.
+    bool canonical_nan = false;
+  };
+  /// An entry `name` with the parameters (.u64 in, .u64 out): thread i reads register k of kWords
+  /// at in + 8·(k·threads + i) and writes it back to out in the same place.
+  std::string entry(const std::string& name, std::uint32_t threads,
+                    const Emission& emission = {{}, false}) const;
+  /// Its statements alone, for people.
+  std::string text(const Emission& emission) const;
+
+  /// Registers of all pools.
+  static std::size_t words();
+  /// "%f3"
+  static std::string register_name(std::size_t word);
+  /// Initial registers, of the same seed as the program.
+  std::vector<std::uint64_t> inputs(std::uint32_t threads) const;
+
+  /// The mnemonics that programs are made of.
+  static std::vector<std::string> mnemonics();
+
+ private:
+  struct Statement {
+    enum class Kind : std::uint8_t { instruction, branch, loop };
+    Kind kind = Kind::instruction;
+    std::size_t id = 0;
+    std::string text;             ///< instruction, its guard included
+    std::string guard;            ///< branch: the predicate; loop: the trip count's source
+    std::string f64_result;       ///< the register, where there is one
+    std::vector<Statement> then;  ///< the body
+    std::vector<Statement> otherwise;
+  };
+  class Generator;
+  void emit(const std::vector<Statement>& body, const Emission& emission, std::string& out) const;
+
+  std::uint64_t seed_ = 0;
+  std::size_t statements_ = 0;
+  std::size_t instructions_ = 0;
+  std::size_t loops_ = 0;
+  std::vector<Statement> body_;
+};
+
+}  // namespace bitgate::machine::vectors
