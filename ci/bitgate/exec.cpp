@@ -1,3 +1,7 @@
+#include <unistd.h>
+
+#include <cstdio>
+
 #include "ci/bitgate/command.h"
 #include "ci/suite/exec_launch.h"
 #include "ci/suite/launch_file.h"
@@ -16,6 +20,33 @@ struct Arguments {
   suite::ExecOptions options;
 };
 
+/// While it lives, what goes to the process's stdout goes to stderr: the CUDA driver writes there
+/// what a kernel prints, and stdout is the document's.
+class StdoutToStderr {
+ public:
+  StdoutToStderr() {
+    std::fflush(stdout);
+    saved_ = ::dup(STDOUT_FILENO);
+    ::dup2(STDERR_FILENO, STDOUT_FILENO);
+  }
+  ~StdoutToStderr() {
+    std::fflush(stdout);
+    ::dup2(saved_, STDOUT_FILENO);
+    ::close(saved_);
+  }
+  StdoutToStderr(const StdoutToStderr&) = delete;
+  StdoutToStderr& operator=(const StdoutToStderr&) = delete;
+
+ private:
+  int saved_ = -1;
+};
+
+suite::ExecResult run(const Arguments& arguments, const suite::ExecOptions& options) {
+  const StdoutToStderr redirected;
+  const auto device = suite::devices_for(arguments.device, arguments.tensor_model).front().make();
+  return suite::exec_launch_file(arguments.file, *device, options);
+}
+
 int exec(const Session& session, const Arguments& arguments) {
   suite::ExecOptions options = arguments.options;
   options.launch.interrupted = session.interrupted;
@@ -28,8 +59,9 @@ int exec(const Session& session, const Arguments& arguments) {
       arguments.device != suite::DeviceChoice::cuda) {
     throw InputError("--device: expected machine or cuda");
   }
-  const auto device = suite::devices_for(arguments.device, arguments.tensor_model).front().make();
-  const suite::ExecResult result = suite::exec_launch_file(arguments.file, *device, options);
+  session.out.flush();
+  const suite::ExecResult result = run(arguments, options);
+  session.err << result.printed;
   if (session.json) {
     session.print(result.document);
   } else {

@@ -316,6 +316,7 @@ class Exec {
   void launch(std::size_t i, const Buffers& buffers) {
     const kernels::LaunchOutcome outcome = device_.launch(
         code_, device_launch(file_.launches[i], entries_[i], buffers), options_.launch);
+    printed_ += outcome.printed;
     const auto fail = [&] {
       verdict_ = "fail";
       message_ = fmt::format("launches[{}] ({}): {}", i, entries_[i], outcome.message);
@@ -392,6 +393,8 @@ class Exec {
     result.document["contractible"] = contractible;
     result.document["approximate"] = approximate;
     result.document["unsupported"] = unsupported_;
+    if (!printed_.empty()) result.document["printed"] = printed_;
+    result.printed = printed_;
     result.exit_code = verdict_ == "pass" ? 0 : verdict_ == "fail" ? 1 : 3;
     return result;
   }
@@ -406,6 +409,7 @@ class Exec {
   std::vector<std::string> entries_;
   std::string verdict_ = "pass";
   std::string message_;
+  std::string printed_;
   Json hazards_ = Json::array();
   Json unsupported_ = nullptr;
 };

@@ -19,6 +19,7 @@ struct ExecOptions {
 struct ExecResult {
   nlohmann::ordered_json document;  ///< bitgate.exec/1
   std::string text;                 ///< the same for people, some lines
+  std::string printed;              ///< by the kernels, on the machine
   int exit_code = 0;                ///< 0 pass, 1 fail, 3 unsupported, interrupted or device lost
 };
 

@@ -61,6 +61,7 @@ struct LaunchOutcome {
   std::optional<machine::Fault> fault;  ///< machine only
   std::uint64_t thread_instructions = 0;
   std::uint64_t tensor_instructions = 0;
+  std::string printed;  ///< machine only, by vprintf; on cuda the driver prints it to stdout
 };
 
 /// Where a kernel runs. Memory is addressed by 64-bit device addresses on both devices.
