@@ -7,99 +7,13 @@
 #include <string>
 #include <vector>
 
-#include "reference/machine/exec/test_machine.h"
+#include "reference/machine/exec/instruction_cases.h"
+#include "reference/machine/exec/nan.h"
 
 // One instruction at a time on chosen operands, with results from the PTX ISA and h200-bits.
 
 namespace bitgate::machine {
 namespace {
-
-struct Case {
-  const char* instruction;  ///< "add.s32", on registers of the widths below
-  const char* widths;       ///< destination first: 'h' 16, 'w' 32, 'd' 64, 'p' predicate as 0 or 1
-  std::vector<std::uint64_t> operands;
-  std::uint64_t expected;
-};
-
-std::uint64_t f32(float v) { return std::bit_cast<std::uint32_t>(v); }
-std::uint64_t f64(double v) { return std::bit_cast<std::uint64_t>(v); }
-constexpr std::uint64_t kNan32 = 0x7fffffff;
-constexpr std::uint64_t kSignalling32 = 0xff812345;
-
-/// Runs the case in lane 5 alone and in all lanes; both must give the same.
-std::uint64_t evaluate(const Case& c, bool masked) {
-  const std::string widths = c.widths;
-  std::string body;
-  std::string operands;
-  for (std::size_t i = 1; i < widths.size(); ++i) {
-    const std::string n = std::to_string(i);
-    const std::string at = "[%rd1+" + std::to_string(8 * (i - 1)) + "];";
-    switch (widths[i]) {
-      case 'h':
-        body += "ld.global.u16 %h" + n + ", " + at;
-        operands += ", %h" + n;
-        break;
-      case 'w':
-        body += "ld.global.u32 %r" + n + ", " + at;
-        operands += ", %r" + n;
-        break;
-      case 'd':
-        body += "ld.global.u64 %rd1" + n + ", " + at;
-        operands += ", %rd1" + n;
-        break;
-      default:
-        body += "ld.global.u32 %r" + n + ", " + at + " setp.ne.u32 %p" + n + ", %r" + n + ", 0;";
-        operands += ", %p" + n;
-        break;
-    }
-  }
-  if (masked) body += "setp.eq.u32 %p9, %t2, 5; @!%p9 bra SKIP;\n";
-  const char* destination = widths[0] == 'h'   ? "%h20"
-                            : widths[0] == 'w' ? "%r20"
-                            : widths[0] == 'd' ? "%rd20"
-                                               : "%p20";
-  body += std::string(c.instruction) + " " + destination + operands + ";\n";
-  switch (widths[0]) {
-    case 'h':
-      body += "st.global.u16 [%rd2], %h20;";
-      break;
-    case 'w':
-      body += "st.global.u32 [%rd2], %r20;";
-      break;
-    case 'd':
-      body += "st.global.u64 [%rd2], %rd20;";
-      break;
-    default:
-      body += "selp.u32 %r20, 1, 0, %p20; st.global.u32 [%rd2], %r20;";
-      break;
-  }
-  body += "\nSKIP:\nret;";
-  TestMachine machine;
-  for (std::size_t thread = 0; thread < 32; ++thread) {
-    for (std::size_t i = 0; i < c.operands.size(); ++i) machine.in64(thread, 2 * i, c.operands[i]);
-  }
-  const Outcome outcome = machine.run(body);
-  EXPECT_FALSE(outcome.fault) << c.instruction << ": " << TestMachine::describe(outcome);
-  if (masked) {
-    EXPECT_EQ(machine.out64(4), 0U);
-  } else {
-    EXPECT_EQ(machine.out64(31), machine.out64(5));
-  }
-  return machine.out64(5);
-}
-
-void check(const std::vector<Case>& cases) {
-  for (const Case& c : cases) {
-    std::string operands;
-    for (const std::uint64_t v : c.operands) {
-      char text[32];
-      std::snprintf(text, sizeof text, " %#llx", static_cast<unsigned long long>(v));
-      operands += text;
-    }
-    EXPECT_EQ(evaluate(c, false), c.expected) << c.instruction << operands;
-    EXPECT_EQ(evaluate(c, true), c.expected) << c.instruction << operands << " (masked)";
-  }
-}
 
 TEST(IntegerInstructions, WrapDivideAndSaturate) {
   check({
@@ -141,7 +55,52 @@ TEST(IntegerInstructions, WrapDivideAndSaturate) {
       {"dp4a.u32.u32", "wwww", {0xffffffff, 0xffffffff, 0}, 4 * 255 * 255},
       {"dp2a.lo.s32.s32", "wwww", {0x0002ffff, 0x04030201, 0}, 3},
       {"dp2a.hi.s32.s32", "wwww", {0x0002ffff, 0x04030201, 0}, 5},
+      {"dp4a.u32.s32", "wwww", {0xff000000, 0xff000000, 0}, 0xffffff01},
+      {"dp4a.s32.u32", "wwww", {0x000000ff, 0x000000ff, 1}, 0xffffff02},
+      {"dp2a.lo.u32.s32", "wwww", {0x0000ffff, 0x000000ff, 0}, 0xffff0001},
+      {"dp2a.hi.s32.u32", "wwww", {0xffff0000, 0xff000000, 0}, 0xffffff01},
+      {"mul24.hi.u32", "www", {0x00ffffff, 0xffffffff}, 0xfffffe00},
+      {"mad24.lo.s32", "wwww", {0x00ffffff, 5, 7}, 2},
+      {"mad24.hi.sat.s32", "wwww", {0x007fffff, 0x007fffff, 0x7fffffff}, 0x7fffffff},
+      {"mul.hi.u16", "hhh", {0xffff, 0xffff}, 0xfffe},
+      {"mul.hi.s16", "hhh", {0x8000, 2}, 0xffff},
+      {"mad.hi.u16", "hhhh", {0xffff, 0xffff, 3}, 1},
+      {"mad.wide.s16", "whhw", {0xffff, 2, 1}, 0xffffffff},
+      {"div.s16", "hhh", {0x8000, 0xffff}, 0x8000},
+      {"rem.s16", "hhh", {0xfff9, 0}, 0xffff},
+      {"rem.u32", "www", {7, 0}, 0xffffffff},
+      {"div.u64", "ddd", {0xffffffffffffffff, 0}, 0xffffffffffffffff},
+      {"div.s64", "ddd", {0x8000000000000000, 0xffffffffffffffff}, 0x8000000000000000},
+      {"add.s16x2", "www", {0x7fff0001, 0x0001ffff}, 0x80000000},
+      {"min.u16x2", "www", {0xffff0001, 0x00010002}, 0x00010001},
+      {"min.relu.s16x2", "www", {0x0005fffe, 0x0003ffff}, 0x00030000},
+      {"max.relu.s16x2", "www", {0x0005fffe, 0x0003ffff}, 0x00050000},
+      {"max.relu.s32", "www", {0xfffffffe, 0xffffffff}, 0},
+      {"abs.s16", "hh", {0x8000}, 0x8000},
+      {"sad.u16", "hhhh", {1, 0xffff, 5}, 3},
+      {"sad.s64", "dddd", {0xffffffffffffffff, 1, 0}, 2},
   });
+}
+
+TEST(IntegerInstructions, CarriesRunThroughDoublewords) {
+  TestMachine machine;
+  machine.in64(5, 0, 0xffffffffffffffff);
+  machine.in64(5, 2, 2);
+  const Outcome outcome = machine.run(
+      "ld.global.v2.u64 {%rd3,%rd4}, [%rd1];\n"
+      "add.cc.u64 %rd5, %rd3, %rd4; addc.u64 %rd6, 0, 0;\n"
+      "mad.hi.cc.u64 %rd7, %rd3, %rd3, %rd4; addc.cc.u64 %rd8, 0, 0;\n"
+      "sub.cc.u64 %rd9, %rd4, %rd3; subc.u64 %rd10, 0, 0;\n"
+      "st.global.v2.u64 [%rd2], {%rd5,%rd6}; st.global.v2.u64 [%rd2+16], {%rd7,%rd8};\n"
+      "st.global.v2.u64 [%rd2+32], {%rd9,%rd10}; ret;");
+  ASSERT_FALSE(outcome.fault) << TestMachine::describe(outcome);
+  EXPECT_EQ(machine.out64(5, 0), 1U);
+  EXPECT_EQ(machine.out64(5, 2), 1U);
+  // The upper half of (2^64 − 1)² is 2^64 − 2; with 2 added it wraps.
+  EXPECT_EQ(machine.out64(5, 4), 0U);
+  EXPECT_EQ(machine.out64(5, 6), 1U);
+  EXPECT_EQ(machine.out64(5, 8), 3U);
+  EXPECT_EQ(machine.out64(5, 10), 0xffffffffffffffffU);
 }
 
 TEST(BitInstructions, ShiftsFieldsAndPermutations) {
@@ -195,6 +154,48 @@ TEST(BitInstructions, ShiftsFieldsAndPermutations) {
       {"xor.pred", "ppp", {1, 0}, 1},
       {"not.pred", "pp", {0}, 1},
   });
+}
+
+TEST(BitInstructions, ExtendFromAPosition) {
+  check({
+      {"szext.clamp.s32", "www", {0x000000ff, 8}, 0xffffffff},
+      {"szext.clamp.s32", "www", {0x0000017f, 8}, 0x7f},
+      {"szext.clamp.s32", "www", {0x800000ff, 32}, 0x800000ff},
+      {"szext.wrap.s32", "www", {0x000000ff, 32}, 0},
+      {"szext.wrap.s32", "www", {0x00000080, 40}, 0xffffff80},
+      {"szext.clamp.u32", "www", {0x0000abcd, 8}, 0xcd},
+      {"szext.clamp.u32", "www", {0x0000abcd, 0}, 0},
+      {"bmsk.clamp.b32", "www", {4, 8}, 0xff0},
+      {"bmsk.clamp.b32", "www", {28, 8}, 0xf0000000},
+      {"bmsk.clamp.b32", "www", {32, 8}, 0},
+      {"bmsk.wrap.b32", "www", {36, 40}, 0xff0},
+      {"shf.l.clamp.b32", "wwww", {0x12345678, 0x9abcdef0, 40}, 0x12345678},
+      {"shf.l.wrap.b32", "wwww", {0x12345678, 0x9abcdef0, 40}, 0xbcdef012},
+      {"shf.r.clamp.b32", "wwww", {0x12345678, 0x9abcdef0, 32}, 0x9abcdef0},
+      {"shf.r.wrap.b32", "wwww", {0x12345678, 0x9abcdef0, 32}, 0x12345678},
+  });
+}
+
+TEST(BitInstructions, LogicByTableWithAPredicate) {
+  TestMachine machine;
+  for (std::size_t t = 0; t < 32; ++t)
+    machine.in(t, 0) = t < 16 ? 0 : static_cast<std::uint32_t>(t);
+  const Outcome outcome = machine.run(
+      "ld.global.u32 %r1, [%rd1]; mov.u32 %r9, 7; setp.lt.u32 %p1, %t2, 4;\n"
+      "lop3.or.b32 %r2|%p2, %r1, %r1, 0, 0xf0, %p1;\n"
+      "lop3.and.b32 _|%p3, %r1, %r1, 0, 0xf0, !%p1;\n"
+      "selp.u32 %r3, 1, 0, %p2; selp.u32 %r4, 1, 0, %p3;\n"
+      "setp.eq.u32 %p5, %t2, 20; @%p5 lop3.and.b32 %r9|%p3, %r1, 0, 0, 0x0, %p5;\n"
+      "selp.u32 %r5, 1, 0, %p3;\n"
+      "st.global.v4.u32 [%rd2], {%r2,%r3,%r4,%r5}; st.global.u32 [%rd2+16], %r9; ret;");
+  ASSERT_FALSE(outcome.fault) << TestMachine::describe(outcome);
+  for (std::size_t t = 0; t < 32; ++t) {
+    EXPECT_EQ(machine.out(t, 0), machine.in(t, 0)) << t;
+    EXPECT_EQ(machine.out(t, 1), t >= 16 || t < 4 ? 1U : 0U) << t;
+    EXPECT_EQ(machine.out(t, 2), t >= 16 ? 1U : 0U) << t;
+    EXPECT_EQ(machine.out(t, 3), t >= 16 && t != 20 ? 1U : 0U) << t;
+    EXPECT_EQ(machine.out(t, 4), t == 20 ? 0U : 7U) << t;
+  }
 }
 
 TEST(BitInstructions, LogicByTableIsTheSameForEveryTable) {
@@ -270,6 +271,32 @@ TEST(FloatInstructions, RoundOnceAndCanonicaliseNan) {
       {"neg.f32", "ww", {kSignalling32}, kNan32},
       {"abs.f32", "ww", {f32(-2)}, f32(2)},
       {"copysign.f32", "www", {0x80000000, 0x7f812345}, 0xff812345},
+      {"add.ftz.f32", "www", {0x80000001, 0x80000001}, 0x80000000},
+      {"fma.rn.ftz.f32", "wwww", {0x00800000, f32(0.5F), 0}, 0},
+      {"fma.rn.f32", "wwww", {0x00800000, f32(0.5F), 0}, 0x00400000},
+      {"sqrt.rz.f32", "ww", {f32(2)}, 0x3fb504f3},
+      {"sqrt.rp.f32", "ww", {f32(2)}, 0x3fb504f4},
+      {"sqrt.rn.f32", "ww", {0x80000000}, 0x80000000},
+      {"rcp.rn.f32", "ww", {f32(3)}, 0x3eaaaaab},
+      {"rcp.rz.f32", "ww", {f32(3)}, 0x3eaaaaaa},
+      {"rcp.rn.ftz.f32", "ww", {0x00000001}, 0x7f800000},
+      {"div.rm.f32", "www", {f32(-1), f32(3)}, 0xbeaaaaab},
+      {"div.rn.f32", "www", {f32(-1), 0}, 0xff800000},
+      {"div.rn.f32", "www", {f32(1), 0x7f800000}, 0},
+      {"div.rn.ftz.f32", "www", {f32(1), 0x7f000000}, 0},
+      {"div.rn.f64", "ddd", {f64(1), f64(3)}, 0x3fd5555555555555},
+      {"div.rp.f64", "ddd", {f64(1), f64(3)}, 0x3fd5555555555556},
+      {"rcp.rn.f64", "dd", {0x8000000000000000}, 0xfff0000000000000},
+      {"sqrt.rn.f64", "dd", {f64(-1)}, 0xfff8000000000000},
+      {"min.xorsign.abs.f32", "www", {f32(-3), f32(2)}, f32(-2)},
+      {"max.xorsign.abs.f32", "www", {f32(-3), f32(-2)}, f32(3)},
+      {"max.NaN.xorsign.abs.f32", "www", {kSignalling32, f32(1)}, kNan32},
+      {"max.ftz.f32", "www", {0x00000001, f32(-1)}, 0},
+      {"min.f64", "ddd", {f64(1), 0x7ff0000000000001}, f64(1)},
+      {"mad.rn.f32", "wwww", {f32(1 + 0x1p-12F), f32(1 - 0x1p-12F), f32(-1)}, f32(-0x1p-24F)},
+      {"testp.notanumber.f64", "pd", {0x7ff0000000000001}, 1},
+      {"testp.finite.f32", "pw", {0x7f800000}, 0},
+      {"copysign.f64", "ddd", {0x8000000000000000, f64(2)}, f64(-2)},
       {"add.f64", "ddd", {0x7ff0000000000001, 0xfff0000000000002}, 0xfff8000000000002},
       {"mul.rn.f64", "ddd", {f64(std::numeric_limits<double>::infinity()), 0}, 0xfff8000000000000},
       {"fma.rn.f64",
@@ -311,6 +338,14 @@ TEST(HalfInstructions, RoundOnceFromTheExactResult) {
       {"min.f16", "hhh", {0x0000, 0x8000}, 0x8000},
       {"max.f16", "hhh", {0x7e00, 0xbc00}, 0xbc00},
       {"max.NaN.bf16", "hhh", {0x7fc0, 0x3f80}, 0x7fff},
+      {"max.xorsign.abs.f16", "hhh", {0xc200, 0xc000}, 0x4200},
+      {"min.xorsign.abs.bf16", "hhh", {0xbf80, 0x4000}, 0xbf80},
+      {"min.NaN.xorsign.abs.f16x2", "www", {0x7e00c200, 0x3c004000}, 0x7fffc000},
+      {"max.ftz.f16", "hhh", {0x0001, 0x8001}, 0},
+      {"fma.rn.sat.f16x2", "wwww", {0x40003c00, 0x4000bc00, 0}, 0x3c000000},
+      {"fma.rn.ftz.relu.f16", "hhhh", {0x0001, 0x3c00, 0x8000}, 0},
+      {"fma.rn.relu.bf16x2", "wwww", {0x3f803f80, 0xbf803f80, 0}, 0x00003f80},
+      {"sub.bf16x2", "www", {0x40003f80, 0x3f804000}, 0x3f80bf80},
   });
 }
 
@@ -419,6 +454,73 @@ TEST(Comparisons, OrderedUnorderedAndSelection) {
       {"slct.u32.s32", "wwww", {1, 2, 0xffffffff}, 2},
       {"slct.u32.f32", "wwww", {1, 2, 0x80000000}, 1},
   });
+}
+
+TEST(Comparisons, OfEveryType) {
+  check({
+      {"setp.ls.u64", "pdd", {5, 5}, 1},
+      {"setp.ne.b64", "pdd", {0x100000000, 0}, 1},
+      {"setp.hs.u16", "phh", {0x8000, 0x7fff}, 1},
+      {"setp.lt.s16", "phh", {0x8000, 0x7fff}, 1},
+      {"setp.equ.f64", "pdd", {0x7ff8000000000000, 0}, 1},
+      {"setp.eq.ftz.f16", "phh", {0x0001, 0x8001}, 1},
+      {"setp.eq.f16", "phh", {0x0001, 0x8001}, 0},
+      {"setp.gtu.bf16", "phh", {0x7fc0, 0x3c00}, 1},
+      {"setp.gt.xor.u64", "pddp", {2, 1, 1}, 0},
+      {"set.eq.u32.f16x2", "www", {0x3c000000, 0x3c008001}, 0xffff0000},
+      {"set.neu.u16.bf16", "hhh", {0x7fff, 0x3f80}, 0xffff},
+      {"set.lt.f16.u16", "hhh", {1, 2}, 0x3c00},
+      {"set.ge.bf16.s64", "hdd", {1, 0xffffffffffffffff}, 0x3f80},
+      {"set.ltu.xor.s32.f64", "wddp", {f64(1), 0x7ff8000000000000, 1}, 0},
+      {"set.num.bf16x2.bf16x2", "www", {0x7fc03f80, 0x3f803f80}, 0x00003f80},
+      {"slct.s64.f32", "dddw", {1, 2, kNan32}, 2},
+      {"slct.ftz.b16.f32", "hhhw", {1, 2, 0x80000001}, 1},
+      {"slct.b16.f32", "hhhw", {1, 2, 0x80000001}, 2},
+      {"selp.b64", "dddp", {1, 2, 0}, 2},
+  });
+}
+
+TEST(Comparisons, OfPairsGiveTwoPredicates) {
+  TestMachine machine;
+  machine.in(5, 0) = 0x3c00c000;  // 1, −2
+  machine.in(5, 1) = 0x40004000;  // 2, 2
+  const Outcome outcome = machine.run(
+      "ld.global.v2.u32 {%r1,%r2}, [%rd1]; setp.lt.f16x2 %p1|%p2, %r1, %r2;\n"
+      "setp.gt.and.f16x2 %p3|%p4, %r1, %r2, %p1; setp.lt.and.s32 %p5|%p6, %r1, %r2, %p1;\n"
+      "selp.u32 %r3, 1, 0, %p1; selp.u32 %r4, 1, 0, %p2; selp.u32 %r5, 1, 0, %p3;\n"
+      "selp.u32 %r6, 1, 0, %p5; selp.u32 %r7, 1, 0, %p6;\n"
+      "st.global.v4.u32 [%rd2], {%r3,%r4,%r5,%r6}; st.global.u32 [%rd2+16], %r7; ret;");
+  ASSERT_FALSE(outcome.fault) << TestMachine::describe(outcome);
+  EXPECT_EQ(machine.out(5, 0), 1U);
+  EXPECT_EQ(machine.out(5, 1), 1U);
+  EXPECT_EQ(machine.out(5, 2), 0U);
+  EXPECT_EQ(machine.out(5, 3), 1U);
+  // q is the negated comparison, combined: 0x3c00c000 < 0x40004000 holds.
+  EXPECT_EQ(machine.out(5, 4), 0U);
+}
+
+TEST(DataMovement, PacksBytesAndQuadwords) {
+  TestMachine machine;
+  machine.in(5, 0) = 0x44332211;
+  machine.in(5, 1) = 0x88776655;
+  machine.in(5, 2) = 0xccbbaa99;
+  machine.in(5, 3) = 0x00ffeedd;
+  const Outcome outcome = machine.run(
+      ".reg .b8 %b<5>; .reg .b128 %q<3>;\n"
+      "ld.global.v4.u32 {%r1,%r2,%r3,%r4}, [%rd1]; cvt.u16.u32 %h1, %r1;\n"
+      "mov.b16 {%b1,%b2}, %h1; mov.b16 %h2, {%b2,%b1}; cvt.u32.u16 %r5, %h2;\n"
+      "mov.b32 {%b1,%b2,%b3,%b4}, %r1; mov.b32 %r6, {%b4,%b3,%b2,%b1};\n"
+      "mov.b64 %rd3, {%r1,%r2}; mov.b64 %rd4, {%r3,%r4}; mov.b128 %q1, {%rd3,%rd4};\n"
+      "mov.b128 %q2, %q1; mov.b128 {%rd6,%rd7}, %q2; mov.b128 {%r10,%r11,%r12,%r13}, %q2;\n"
+      "st.global.v4.u32 [%rd2], {%r5,%r6,%r11,%r12}; st.global.v2.u64 [%rd2+16], {%rd6,%rd7}; "
+      "ret;");
+  ASSERT_FALSE(outcome.fault) << TestMachine::describe(outcome);
+  EXPECT_EQ(machine.out(5, 0), 0x1122U);
+  EXPECT_EQ(machine.out(5, 1), 0x11223344U);
+  EXPECT_EQ(machine.out(5, 2), 0x88776655U);
+  EXPECT_EQ(machine.out(5, 3), 0xccbbaa99U);
+  EXPECT_EQ(machine.out64(5, 4), 0x8877665544332211U);
+  EXPECT_EQ(machine.out64(5, 6), 0x00ffeeddccbbaa99U);
 }
 
 TEST(IntegerInstructions, CarriesRunThroughWords) {

@@ -210,6 +210,17 @@ void lop3(Context& x, const Op& op) {
   }
 }
 
+/// lop3.BoolOp: also a predicate, (d ≠ 0) combined with a fourth source.
+template <bool Masked, bool Or>
+void lop3_predicate(Context& x, const Op& op) {
+  lop3<Masked>(x, op);
+  const U32* d = x.lanes32(op.d);
+  U32 nonzero = 0;
+  for (std::size_t lane = 0; lane < kLanes; ++lane) nonzero |= d[lane] != 0 ? kLaneBit[lane] : 0U;
+  const U32 q = x.predicate(op.e) ^ ((op.flip & 8U) != 0 ? kAllLanes : 0U);
+  store_predicate(x, x.state->code->lists[op.list], Or ? nonzero | q : nonzero & q);
+}
+
 /// The tables that compilers write most often, as their few instructions.
 template <auto F>
 void use_plain(Op& op) {
@@ -217,13 +228,38 @@ void use_plain(Op& op) {
   op.masked = &SignatureOf<F>::template apply<true, F>;
 }
 
+void use_lop3_sources(InstructionBuilder& builder) {
+  builder.use(&Op::a, builder.operand(1), Kind::b32);
+  builder.use(&Op::b, builder.operand(2), Kind::b32);
+  builder.use(&Op::c, builder.operand(3), Kind::b32);
+}
+
+/// lop3.BoolOp.b32 d|p, a, b, c, table, {!}q
+void decode_lop3_predicate(InstructionBuilder& builder) {
+  const ptx::Operand& destination = builder.operand(0);
+  if (destination.kind != ptx::Operand::Kind::pair || destination.elements.size() != 2) {
+    throw Unsupported("lop3 with a BoolOp writes d|p");
+  }
+  builder.define(&Op::d, destination.elements[0], Kind::b32);
+  builder.begin_list();
+  builder.list_define(destination.elements[1], Kind::predicate);
+  use_lop3_sources(builder);
+  builder.use(&Op::e, builder.operand(5), Kind::predicate, Immediates::integer, 3);
+  const bool is_or = builder.has("or");
+  builder.op.full = is_or ? &lop3_predicate<false, true> : &lop3_predicate<false, false>;
+  builder.op.masked = is_or ? &lop3_predicate<true, true> : &lop3_predicate<true, false>;
+}
+
 void decode_lop3(InstructionBuilder& builder) {
-  if (builder.has("or") || builder.has("and")) throw Unsupported("lop3 with a predicate result");
   const ptx::Operand& table = builder.operand(4);
   if (table.kind != ptx::Operand::Kind::immediate || table.immediate.bits > 255) {
     throw Unsupported("the table of lop3 is an immediate from 0 to 255");
   }
   builder.op.extra = static_cast<std::uint8_t>(table.immediate.bits);
+  if (builder.has("or") || builder.has("and")) {
+    decode_lop3_predicate(builder);
+    return;
+  }
   builder.op.full = &lop3<false>;
   builder.op.masked = &lop3<true>;
   switch (builder.op.extra) {
@@ -249,9 +285,7 @@ void decode_lop3(InstructionBuilder& builder) {
       break;
   }
   builder.define(&Op::d, builder.operand(0), Kind::b32);
-  builder.use(&Op::a, builder.operand(1), Kind::b32);
-  builder.use(&Op::b, builder.operand(2), Kind::b32);
-  builder.use(&Op::c, builder.operand(3), Kind::b32);
+  use_lop3_sources(builder);
 }
 
 /// prmt with a constant selector that replicates no sign: a byte shuffle of a and one of b, whose
@@ -337,6 +371,25 @@ void decode_prmt(InstructionBuilder& builder) {
   builder.op.masked = &permute_bytes<true>;
 }
 
+/// szext: the low `width` bits, extended by zeros or by their sign.
+template <bool Clamp, bool Signed>
+constexpr U32 extend_from(U32 a, U32 width) {
+  if (Clamp && width >= 32) return a;
+  const U32 n = width & 31U;
+  if (n == 0) return 0;
+  const U32 kept = a & ((1U << n) - 1);
+  const U32 sign = Signed ? 1U << (n - 1) : 0U;
+  return (kept ^ sign) - sign;
+}
+
+template <bool Clamp>
+[[gnu::cold]] void szext_rows(DecodeTable& table, const std::string& mode) {
+  table.add(lanes<[](U32 a, U32 width) -> U32 { return extend_from<Clamp, false>(a, width); }>(
+      "szext." + mode + ".u32"));
+  table.add(lanes<[](U32 a, U32 width) -> U32 { return extend_from<Clamp, true>(a, width); }>(
+      "szext." + mode + ".s32"));
+}
+
 enum class Logic : std::uint8_t { land, lor, lxor, lnot };
 
 template <Logic L>
@@ -415,6 +468,9 @@ template <Logic L>
     return find_nth_set(mask, base, offset);
   }>("fns.b32"));
   table.decoder("lop3", &decode_lop3);
+  table.forms("lop3", {"lop3{,.or,.and}.b32"});
+  szext_rows<true>(table, "clamp");
+  szext_rows<false>(table, "wrap");
   table.add(lanes<[](U32 position, U32 width) -> U32 {
     if (position >= 32 || width == 0) return 0;
     return (width >= 32 ? 0xffffffffU : (1U << width) - 1) << position;

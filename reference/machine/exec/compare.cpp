@@ -446,6 +446,25 @@ template <Property P>
 [[gnu::cold]] void add_comparison_rows(DecodeTable& table) {
   table.decoder("setp", &decode_setp);
   table.decoder("set", &decode_set);
+  const std::string equality = "{eq,ne}";
+  const std::string order = "{eq,ne,lt,le,gt,ge}";
+  const std::string unsigned_order = "{eq,ne,lt,le,gt,ge,lo,ls,hi,hs}";
+  const std::string float_order = "{eq,ne,lt,le,gt,ge,equ,neu,ltu,leu,gtu,geu,num,nan}";
+  const std::string combine = "{,.and,.or,.xor}";
+  table.forms("setp", {"setp." + equality + combine + ".{b16,b32,b64}",
+                       "setp." + order + combine + ".{s16,s32,s64}",
+                       "setp." + unsigned_order + combine + ".{u16,u32,u64}",
+                       "setp." + float_order + combine + "{,.ftz}.{f32,f16,f16x2}",
+                       "setp." + float_order + combine + ".{f64,bf16,bf16x2}"});
+  table.forms("set", {"set." + equality + combine + ".{u32,s32,f32}.{b16,b32,b64}",
+                      "set." + order + combine + ".{u32,s32,f32,f16,bf16}.{s16,s32,s64}",
+                      "set." + unsigned_order + combine + ".{u32,s32,f32,f16,bf16}.{u16,u32,u64}",
+                      "set." + float_order + combine + "{,.ftz}.{u32,s32,f32}.f32",
+                      "set." + float_order + combine + ".{u32,s32,f32}.f64",
+                      "set." + float_order + combine + "{,.ftz}.{u16,s16,u32,s32,f16}.f16",
+                      "set." + float_order + combine + ".{u16,s16,u32,s32,bf16}.bf16",
+                      "set." + float_order + combine + "{,.ftz}.{u32,s32,f16x2}.f16x2",
+                      "set." + float_order + combine + ".{u32,s32,bf16x2}.bf16x2"});
   selp_rows<U32>(table, {"b16", "u16", "s16", "b32", "u32", "s32", "f32", "f16", "bf16"});
   selp_rows<std::uint64_t>(table, {"b64", "u64", "s64", "f64"});
   slct_rows<U32>(table, {"b16", "u16", "s16", "b32", "u32", "s32", "f32"});

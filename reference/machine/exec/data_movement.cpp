@@ -28,18 +28,17 @@ void move_clock(Context& x, const Op& op) {
   });
 }
 
-/// Two or four elements of `Bits` each, the first lowest, into one register.
-template <class Whole, unsigned Bits>
+/// `Parts` elements of `Bits` each, the first lowest, into one register.
+template <class Whole, unsigned Bits, unsigned Parts>
 void pack(Context& x, const Op& op) {
   auto* d = reinterpret_cast<Whole*>(x.registers + op.d);
   const U32* parts = x.state->code->lists.data() + op.list;
-  constexpr unsigned kParts = sizeof(Whole) * 8 / Bits;
   constexpr U32 kMask = Bits == 32 ? 0xffffffffU : (1U << Bits) - 1;
-  const U32* source[kParts];
-  for (unsigned i = 0; i < kParts; ++i) source[i] = x.lanes32(parts[i]);
+  const U32* source[Parts];
+  for (unsigned i = 0; i < Parts; ++i) source[i] = x.lanes32(parts[i]);
   const auto lane_value = [&](std::size_t lane) {
     Whole value = 0;
-    for (unsigned i = 0; i < kParts; ++i) {
+    for (unsigned i = 0; i < Parts; ++i) {
       value |= static_cast<Whole>(source[i][lane] & kMask) << (i * Bits);
     }
     return value;
@@ -52,13 +51,12 @@ void pack(Context& x, const Op& op) {
   }
 }
 
-template <class Whole, unsigned Bits>
+template <class Whole, unsigned Bits, unsigned Parts>
 void unpack(Context& x, const Op& op) {
   const auto* a = reinterpret_cast<const Whole*>(x.registers + op.a);
   const U32* parts = x.state->code->lists.data() + op.list;
-  constexpr unsigned kParts = sizeof(Whole) * 8 / Bits;
   constexpr U32 kMask = Bits == 32 ? 0xffffffffU : (1U << Bits) - 1;
-  for (unsigned i = 0; i < kParts; ++i) {
+  for (unsigned i = 0; i < Parts; ++i) {
     U32* d = x.lanes32(parts[i]);
     if (x.active == kAllLanes) {
       BITGATE_LANE_LOOP
@@ -71,6 +69,45 @@ void unpack(Context& x, const Op& op) {
       });
     }
   }
+}
+
+// A register of 128 bits is two arrays of 64-bit lanes, the lower halves first.
+void pack_128(Context& x, const Op& op) {
+  U64* d = x.lanes64(op.d);
+  const U32* parts = x.state->code->lists.data() + op.list;
+  each_lane(x.active, [&](std::size_t lane) {
+    for (std::size_t half = 0; half < 2; ++half) {
+      d[half * kLanes + lane] = op.extra == 2
+                                    ? x.lanes64(parts[half])[lane]
+                                    : static_cast<U64>(x.lanes32(parts[2 * half + 1])[lane]) << 32 |
+                                          x.lanes32(parts[2 * half])[lane];
+    }
+  });
+}
+
+void unpack_128(Context& x, const Op& op) {
+  const U64* a = x.lanes64(op.a);
+  const U32* parts = x.state->code->lists.data() + op.list;
+  each_lane(x.active, [&](std::size_t lane) {
+    for (std::size_t half = 0; half < 2; ++half) {
+      const U64 value = a[half * kLanes + lane];
+      if (op.extra == 2) {
+        x.lanes64(parts[half])[lane] = value;
+      } else {
+        x.lanes32(parts[2 * half])[lane] = static_cast<U32>(value);
+        x.lanes32(parts[2 * half + 1])[lane] = static_cast<U32>(value >> 32);
+      }
+    }
+  });
+}
+
+void move_128(Context& x, const Op& op) {
+  const U64* a = x.lanes64(op.a);
+  U64* d = x.lanes64(op.d);
+  each_lane(x.active, [&](std::size_t lane) {
+    d[lane] = a[lane];
+    d[kLanes + lane] = a[kLanes + lane];
+  });
 }
 
 void set_both(Op& op, Handler handler) {
@@ -86,14 +123,18 @@ void decode_vector_mov(InstructionBuilder& builder, std::uint32_t bytes) {
     throw Unsupported("mov from a vector to a vector");
   }
   const auto& elements = packs ? source.elements : destination.elements;
-  const unsigned bits = bytes * 8 / static_cast<unsigned>(elements.empty() ? 1 : elements.size());
-  const Kind whole = bytes == 8 ? Kind::b64 : Kind::b32;
+  if (elements.size() != 2 && elements.size() != 4) {
+    throw Unsupported("mov of a vector of that many elements");
+  }
+  const unsigned bits = bytes * 8 / static_cast<unsigned>(elements.size());
+  const Kind whole = bytes == 16 ? Kind::b128 : bytes == 8 ? Kind::b64 : Kind::b32;
+  const Kind part = bits == 64 ? Kind::b64 : Kind::b32;
   builder.begin_list();
   for (const ptx::Operand& element : elements) {
     if (packs) {
-      builder.list_use(element, Kind::b32);
+      builder.list_use(element, part);
     } else {
-      builder.list_define(element, Kind::b32);
+      builder.list_define(element, part);
     }
   }
   if (packs) {
@@ -101,17 +142,19 @@ void decode_vector_mov(InstructionBuilder& builder, std::uint32_t bytes) {
   } else {
     builder.use(&Op::a, source, whole);
   }
-  if (bytes == 8 && bits == 32) {
-    set_both(builder.op, packs ? &pack<U64, 32> : &unpack<U64, 32>);
+  builder.op.extra = static_cast<std::uint8_t>(elements.size());
+  if (bytes == 16) {
+    set_both(builder.op, packs ? &pack_128 : &unpack_128);
+  } else if (bytes == 8 && bits == 32) {
+    set_both(builder.op, packs ? &pack<U64, 32, 2> : &unpack<U64, 32, 2>);
   } else if (bytes == 8 && bits == 16) {
-    set_both(builder.op, packs ? &pack<U64, 16> : &unpack<U64, 16>);
+    set_both(builder.op, packs ? &pack<U64, 16, 4> : &unpack<U64, 16, 4>);
   } else if (bytes == 4 && bits == 16) {
-    set_both(builder.op, packs ? &pack<U32, 16> : &unpack<U32, 16>);
+    set_both(builder.op, packs ? &pack<U32, 16, 2> : &unpack<U32, 16, 2>);
   } else if (bytes == 4 && bits == 8) {
-    set_both(builder.op, packs ? &pack<U32, 8> : &unpack<U32, 8>);
+    set_both(builder.op, packs ? &pack<U32, 8, 4> : &unpack<U32, 8, 4>);
   } else if (bytes == 2 && bits == 8) {
-    // A 16-bit register: the two upper bytes are none of its.
-    throw Unsupported("mov of bytes into 16 bits");
+    set_both(builder.op, packs ? &pack<U32, 8, 2> : &unpack<U32, 8, 2>);
   } else {
     throw Unsupported("mov of a vector of that shape");
   }
@@ -128,10 +171,16 @@ void decode_mov(InstructionBuilder& builder) {
     return;
   }
   const auto bytes = type_bytes(type);
-  if (!bytes || *bytes > 8 || *bytes < 2) throw Unsupported("mov of type ." + type);
+  if (!bytes || *bytes < 2) throw Unsupported("mov of type ." + type);
   if (source.kind == ptx::Operand::Kind::vector ||
       builder.operand(0).kind == ptx::Operand::Kind::vector) {
     decode_vector_mov(builder, *bytes);
+    return;
+  }
+  if (*bytes == 16) {
+    builder.define(&Op::d, builder.operand(0), Kind::b128);
+    builder.use(&Op::a, source, Kind::b128);
+    set_both(builder.op, &move_128);
     return;
   }
   const Kind kind = *bytes == 8 ? Kind::b64 : Kind::b32;
@@ -163,6 +212,9 @@ void decode_mov(InstructionBuilder& builder) {
 
 }  // namespace
 
-void add_data_movement_rows(DecodeTable& table) { table.decoder("mov", &decode_mov); }
+void add_data_movement_rows(DecodeTable& table) {
+  table.decoder("mov", &decode_mov);
+  table.forms("mov", {"mov.{pred,b16,u16,s16,b32,u32,s32,f32,b64,u64,s64,f64,b128}"});
+}
 
 }  // namespace bitgate::machine

@@ -40,6 +40,8 @@ template <auto F>
       row.full = &rounded<Rounding::rp, F>;
       row.masked = row.full;
       break;
+    case Rounding::rna:
+      return;  // no arithmetic instruction has it
   }
   table.add(row);
 }
@@ -130,16 +132,34 @@ constexpr float extreme(float a, float b) {
   }
 }
 
-template <bool Flush, bool PropagateNan>
-[[gnu::cold]] void extreme_rows(DecodeTable& table) {
-  const std::string suffix =
-      std::string(Flush ? ".ftz" : "") + (PropagateNan ? ".NaN" : "") + ".f32";
+/// .xorsign.abs: of the magnitudes, with the product of the signs.
+template <bool Maximum, bool PropagateNan>
+constexpr float extreme_magnitude(float a, float b) {
+  constexpr std::uint32_t kSign = 0x80000000U;
+  const auto x = std::bit_cast<std::uint32_t>(a);
+  const auto y = std::bit_cast<std::uint32_t>(b);
+  const float r = extreme<Maximum, PropagateNan>(std::bit_cast<float>(x & ~kSign),
+                                                 std::bit_cast<float>(y & ~kSign));
+  return canonical(std::bit_cast<float>(std::bit_cast<std::uint32_t>(r) | ((x ^ y) & kSign)));
+}
+
+template <bool Maximum, bool Flush, bool PropagateNan>
+[[gnu::cold]] void extreme_rows(DecodeTable& table, const std::string& opcode) {
+  const std::string prefix = opcode + (Flush ? ".ftz" : "") + (PropagateNan ? ".NaN" : "");
   table.add(lanes<[](float a, float b) -> float {
-    return extreme<false, PropagateNan>(in<Flush>(a), in<Flush>(b));
-  }>("min" + suffix));
-  table.add(lanes<[](float a, float b) -> float {
-    return extreme<true, PropagateNan>(in<Flush>(a), in<Flush>(b));
-  }>("max" + suffix));
+    return extreme<Maximum, PropagateNan>(in<Flush>(a), in<Flush>(b));
+  }>(prefix + ".f32"));
+  table.add(scalar_lanes<[](float a, float b) -> float {
+    return extreme_magnitude<Maximum, PropagateNan>(in<Flush>(a), in<Flush>(b));
+  }>(prefix + ".xorsign.abs.f32"));
+}
+
+template <bool Maximum>
+[[gnu::cold]] void all_extreme_rows(DecodeTable& table, const std::string& opcode) {
+  extreme_rows<Maximum, false, false>(table, opcode);
+  extreme_rows<Maximum, false, true>(table, opcode);
+  extreme_rows<Maximum, true, false>(table, opcode);
+  extreme_rows<Maximum, true, true>(table, opcode);
 }
 
 // With two NaNs, add, sub, mul, min and max take the second operand's; fma takes b's, then c's,
@@ -197,10 +217,8 @@ constexpr double extreme(double a, double b) {
   single_rows<true, true>(table);
   single_rows_without_saturation<false>(table);
   single_rows_without_saturation<true>(table);
-  extreme_rows<false, false>(table);
-  extreme_rows<false, true>(table);
-  extreme_rows<true, false>(table);
-  extreme_rows<true, true>(table);
+  all_extreme_rows<false>(table, "min");
+  all_extreme_rows<true>(table, "max");
   double_rows(table);
 
   // copysign: the sign of a, the magnitude of b; payloads stay.
@@ -210,13 +228,6 @@ constexpr double extreme(double a, double b) {
   table.add(lanes<[](std::uint64_t a, std::uint64_t b) -> std::uint64_t {
     return (a & 0x8000000000000000ULL) | (b & 0x7fffffffffffffffULL);
   }>("copysign.f64"));
-  for (const char* opcode : {"div.approx", "div.full", "rcp.approx", "sqrt.approx"}) {
-    for (const char* suffix : {".f32", ".ftz.f32"}) {
-      table.unsupported(std::string(opcode) + suffix,
-                        "its result is an approximation that PTX does not fix");
-    }
-  }
-  table.unsupported("rcp.approx.ftz.f64", "its result is an approximation that PTX does not fix");
 }
 
 }  // namespace bitgate::machine

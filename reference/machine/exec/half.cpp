@@ -6,9 +6,10 @@
 #include <cmath>
 #include <cstdint>
 #include <string>
+#include <type_traits>
 
 #include "reference/machine/exec/lanes.h"
-#include "reference/machine/exec/nan.h"
+#include "reference/machine/exec/vector_half.h"
 
 // f16, bf16 and their packed pairs (PTX ISA 9.7.4), one rounding each. The arithmetic is done in
 // f32, whose 24 bits make the second rounding harmless for sums and products of f16 (Figueroa,
@@ -19,73 +20,6 @@
 namespace bitgate::machine {
 
 namespace {
-
-constexpr int kVector = 8;  // lanes of one AVX2 register
-
-/// The elements of 8 lanes as two vectors of floats, in an order that load and store agree on.
-struct Elements {
-  __m256 part[2];
-};
-
-__m256i nan_mask(__m256 v) { return _mm256_castps_si256(_mm256_cmp_ps(v, v, _CMP_UNORD_Q)); }
-
-struct F16 {
-  static Elements load(const std::uint32_t* lanes) {
-    const auto* halves = reinterpret_cast<const __m128i*>(lanes);
-    return {{_mm256_cvtph_ps(_mm_load_si128(halves)), _mm256_cvtph_ps(_mm_load_si128(halves + 1))}};
-  }
-  static __m256i store(const Elements& e) {
-    // The f32 NaN 0x7fffffff narrows to 0x7fff.
-    const __m256 nan = _mm256_castsi256_ps(_mm256_set1_epi32(static_cast<int>(kNan32)));
-    __m128i half[2];
-    for (int i = 0; i < 2; ++i) {
-      const __m256 v = _mm256_blendv_ps(e.part[i], nan, _mm256_castsi256_ps(nan_mask(e.part[i])));
-      half[i] = _mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-    }
-    return _mm256_set_m128i(half[1], half[0]);
-  }
-  /// Lanes in which rounding `v`, itself rounded from a longer result, may differ from rounding
-  /// that result: midpoints between f16 numbers, and what is subnormal in f16.
-  static int suspicious(__m256 v) {
-    const __m256i bits = _mm256_castps_si256(v);
-    const __m256i midpoint = _mm256_cmpeq_epi32(_mm256_and_si256(bits, _mm256_set1_epi32(0x1fff)),
-                                                _mm256_set1_epi32(0x1000));
-    const __m256i magnitude = _mm256_and_si256(bits, _mm256_set1_epi32(0x7fffffff));
-    const __m256i small = _mm256_cmpgt_epi32(_mm256_set1_epi32(0x38800000), magnitude);
-    const __m256i nonzero = _mm256_cmpgt_epi32(magnitude, _mm256_setzero_si256());
-    return _mm256_movemask_ps(
-        _mm256_castsi256_ps(_mm256_or_si256(midpoint, _mm256_and_si256(small, nonzero))));
-  }
-  static constexpr bool kSubnormalInSingle = false;
-  static constexpr float kSmallestNormal = 0x1p-14F;
-};
-
-struct BF16 {
-  static Elements load(const std::uint32_t* source) {
-    const __m256i lanes = _mm256_load_si256(reinterpret_cast<const __m256i*>(source));
-    return {{_mm256_castsi256_ps(_mm256_slli_epi32(lanes, 16)),
-             _mm256_castsi256_ps(
-                 _mm256_and_si256(lanes, _mm256_set1_epi32(static_cast<int>(0xffff0000U))))}};
-  }
-  static __m256i round(__m256 v) {
-    const __m256i bits = _mm256_castps_si256(v);
-    const __m256i odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
-    const __m256i up = _mm256_add_epi32(bits, _mm256_add_epi32(odd, _mm256_set1_epi32(0x7fff)));
-    return _mm256_blendv_epi8(up, _mm256_set1_epi32(static_cast<int>(kNan32)), nan_mask(v));
-  }
-  static __m256i store(const Elements& e) {
-    return _mm256_blend_epi16(_mm256_srli_epi32(round(e.part[0]), 16), round(e.part[1]), 0xaa);
-  }
-  /// bf16 is the upper half of f32, subnormals included: its midpoints are those bit patterns.
-  static int suspicious(__m256 v) {
-    return _mm256_movemask_ps(_mm256_castsi256_ps(
-        _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_castps_si256(v), _mm256_set1_epi32(0xffff)),
-                           _mm256_set1_epi32(0x8000))));
-  }
-  /// Results may be subnormal in f32 as well, where even a product is rounded.
-  static constexpr bool kSubnormalInSingle = true;
-  static constexpr float kSmallestNormal = 0x1p-126F;
-};
 
 __m256 flush_below(__m256 v, float smallest_normal) {
   const __m256 sign = _mm256_set1_ps(-0.0F);
@@ -160,24 +94,34 @@ __m256 fma_to_odd(__m256 a, __m256 b, __m256 c) {
   return _mm256_set_m128(result[1], result[0]);
 }
 
+/// What a mnemonic says besides its operation, in Op::immediate.
+enum Modifiers : unsigned {
+  kFlushes = 1,      ///< .ftz: subnormals to zeros, in operands and result
+  kPacked = 2,       ///< x2
+  kSaturates = 4,    ///< .sat: to [0, 1], NaN to +0
+  kRelu = 8,         ///< negative results are +0, NaN stays
+  kPropagates = 16,  ///< .NaN: a NaN operand makes min and max NaN
+  kXorSign = 32      ///< .xorsign.abs: of the magnitudes, with the signs' product
+};
+
 struct Add {
   static constexpr int kSources = 2;
   template <class Format>
-  static __m256 apply(__m256 a, __m256 b, __m256) {
+  static __m256 apply(__m256 a, __m256 b, __m256, unsigned) {
     return _mm256_add_ps(a, b);
   }
 };
 struct Sub {
   static constexpr int kSources = 2;
   template <class Format>
-  static __m256 apply(__m256 a, __m256 b, __m256) {
+  static __m256 apply(__m256 a, __m256 b, __m256, unsigned) {
     return _mm256_sub_ps(a, b);
   }
 };
 struct Mul {
   static constexpr int kSources = 2;
   template <class Format>
-  static __m256 apply(__m256 a, __m256 b, __m256) {
+  static __m256 apply(__m256 a, __m256 b, __m256, unsigned) {
     const __m256 fast = _mm256_mul_ps(a, b);
     if constexpr (Format::kSubnormalInSingle) {
       const __m256 magnitude = _mm256_andnot_ps(_mm256_set1_ps(-0.0F), fast);
@@ -193,7 +137,7 @@ struct Mul {
 struct Fma {
   static constexpr int kSources = 3;
   template <class Format>
-  static __m256 apply(__m256 a, __m256 b, __m256 c) {
+  static __m256 apply(__m256 a, __m256 b, __m256 c, unsigned) {
     const __m256 fast = _mm256_fmadd_ps(a, b, c);
     const int doubtful = Format::suspicious(fast);
     if (doubtful == 0) return fast;
@@ -208,7 +152,7 @@ struct Fma {
   }
 };
 
-template <bool Maximum, bool PropagateNan>
+template <bool Maximum>
 struct Extreme {
   static constexpr int kSources = 2;
   static __m256i ordered(__m256 v) {
@@ -216,44 +160,53 @@ struct Extreme {
     return _mm256_xor_si256(bits, _mm256_srli_epi32(_mm256_srai_epi32(bits, 31), 1));
   }
   template <class Format>
-  static __m256 apply(__m256 a, __m256 b, __m256) {
+  static __m256 apply(__m256 a, __m256 b, __m256, unsigned modifiers) {
+    const __m256 sign_bit = _mm256_set1_ps(-0.0F);
+    __m256 sign = _mm256_setzero_ps();
+    if ((modifiers & kXorSign) != 0) {
+      sign = _mm256_and_ps(_mm256_xor_ps(a, b), sign_bit);
+      a = _mm256_andnot_ps(sign_bit, a);
+      b = _mm256_andnot_ps(sign_bit, b);
+    }
     const __m256i a_above = _mm256_cmpgt_epi32(ordered(a), ordered(b));
     __m256 r = Maximum ? _mm256_blendv_ps(b, a, _mm256_castsi256_ps(a_above))
                        : _mm256_blendv_ps(a, b, _mm256_castsi256_ps(a_above));
     const __m256 a_nan = _mm256_castsi256_ps(nan_mask(a));
     const __m256 b_nan = _mm256_castsi256_ps(nan_mask(b));
-    r = _mm256_blendv_ps(r, PropagateNan ? a : b, a_nan);
-    return _mm256_blendv_ps(r, PropagateNan ? b : a, b_nan);
+    const bool propagates = (modifiers & kPropagates) != 0;
+    r = _mm256_blendv_ps(r, propagates ? a : b, a_nan);
+    r = _mm256_blendv_ps(r, propagates ? b : a, b_nan);
+    return _mm256_or_ps(r, sign);
   }
 };
 struct Neg {
   static constexpr int kSources = 1;
   template <class Format>
-  static __m256 apply(__m256 a, __m256, __m256) {
+  static __m256 apply(__m256 a, __m256, __m256, unsigned) {
     return _mm256_xor_ps(a, _mm256_set1_ps(-0.0F));
   }
 };
 struct Abs {
   static constexpr int kSources = 1;
   template <class Format>
-  static __m256 apply(__m256 a, __m256, __m256) {
+  static __m256 apply(__m256 a, __m256, __m256, unsigned) {
     return _mm256_andnot_ps(_mm256_set1_ps(-0.0F), a);
   }
 };
 
-enum class Clamp : std::uint8_t { none, sat, relu };
-
-template <Clamp C>
-__m256 clamp(__m256 v) {
-  if constexpr (C == Clamp::none) return v;
-  const __m256 zero = _mm256_setzero_ps();
+__m256 clamp(__m256 v, unsigned modifiers) {
   // max(v, 0) returns its second operand for a NaN and for −0.
-  if constexpr (C == Clamp::sat) return _mm256_min_ps(_mm256_max_ps(v, zero), _mm256_set1_ps(1.0F));
-  return _mm256_blendv_ps(_mm256_max_ps(v, zero), v, _mm256_castsi256_ps(nan_mask(v)));
+  const __m256 positive = _mm256_max_ps(v, _mm256_setzero_ps());
+  if ((modifiers & kSaturates) != 0) return _mm256_min_ps(positive, _mm256_set1_ps(1.0F));
+  if ((modifiers & kRelu) == 0) return v;
+  return _mm256_blendv_ps(positive, v, _mm256_castsi256_ps(nan_mask(v)));
 }
 
-template <bool Masked, class Format, class Operation, bool Flush, Clamp C, bool Packed>
+template <bool Masked, class Format, class Operation>
 void half_lanes(Context& x, const Op& op) {
+  const auto modifiers = static_cast<unsigned>(op.immediate);
+  const bool flushes = (modifiers & kFlushes) != 0;
+  const __m256i kept = _mm256_set1_epi32((modifiers & kPacked) != 0 ? -1 : 0xffff);
   const std::uint32_t* sources[3] = {x.lanes32(op.a), x.lanes32(op.b), x.lanes32(op.c)};
   std::uint32_t* d = x.lanes32(op.d);
   for (int first = 0; first < kLanes; first += kVector) {
@@ -266,19 +219,20 @@ void half_lanes(Context& x, const Op& op) {
       __m256 v[3];
       for (int s = 0; s < 3; ++s) {
         v[s] = s < Operation::kSources ? in[s].part[i] : _mm256_setzero_ps();
-        if constexpr (Flush) v[s] = flush_below(v[s], Format::kSmallestNormal);
+        if (flushes) v[s] = flush_below(v[s], Format::kSmallestNormal);
       }
-      result.part[i] = clamp<C>(Operation::template apply<Format>(v[0], v[1], v[2]));
+      result.part[i] =
+          clamp(Operation::template apply<Format>(v[0], v[1], v[2], modifiers), modifiers);
     }
     __m256i bits = Format::store(result);
-    if constexpr (Flush) {
+    if (flushes) {
       alignas(32) std::uint32_t lanes[kVector];
       _mm256_store_si256(reinterpret_cast<__m256i*>(lanes), bits);
       Elements rounded = Format::load(lanes);
       for (__m256& part : rounded.part) part = flush_below(part, Format::kSmallestNormal);
       bits = Format::store(rounded);
     }
-    if constexpr (!Packed) bits = _mm256_and_si256(bits, _mm256_set1_epi32(0xffff));
+    bits = _mm256_and_si256(bits, kept);
     auto* out = reinterpret_cast<__m256i*>(d + first);
     if constexpr (Masked) {
       const __m256i mask =
@@ -289,112 +243,78 @@ void half_lanes(Context& x, const Op& op) {
   }
 }
 
-/// The conversions of single halves that kernels write most, eight lanes at a time.
-struct FromF16 {
-  static __m256i apply(__m256i lanes) {
-    const __m256i bits = _mm256_and_si256(lanes, _mm256_set1_epi32(0xffff));
-    const __m256i packed = _mm256_permute4x64_epi64(_mm256_packus_epi32(bits, bits), 0x08);
-    const __m256 v = _mm256_cvtph_ps(_mm256_castsi256_si128(packed));
-    return _mm256_blendv_epi8(_mm256_castps_si256(v), _mm256_set1_epi32(static_cast<int>(kNan32)),
-                              nan_mask(v));
-  }
-};
-struct ToF16 {
-  static __m256i apply(__m256i lanes) {
-    const __m256 v = _mm256_castsi256_ps(lanes);
-    const __m256i number =
-        _mm256_blendv_epi8(lanes, _mm256_set1_epi32(static_cast<int>(kNan32)), nan_mask(v));
-    return _mm256_cvtepu16_epi32(_mm256_cvtps_ph(_mm256_castsi256_ps(number),
-                                                 _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
-  }
-};
-struct ToBF16 {
-  static __m256i apply(__m256i lanes) {
-    return _mm256_srli_epi32(BF16::round(_mm256_castsi256_ps(lanes)), 16);
-  }
-};
-
-template <bool Masked, class Conversion>
-void convert_lanes(Context& x, const Op& op) {
-  const auto* a = reinterpret_cast<const __m256i*>(x.lanes32(op.a));
-  const auto* mask = reinterpret_cast<const __m256i*>(x.lane_mask.data());
-  auto* d = reinterpret_cast<__m256i*>(x.lanes32(op.d));
-  for (int i = 0; i < kLanes / kVector; ++i) {
-    __m256i value = Conversion::apply(_mm256_load_si256(a + i));
-    if constexpr (Masked) {
-      value = _mm256_blendv_epi8(_mm256_load_si256(d + i), value, _mm256_load_si256(mask + i));
-    }
-    _mm256_store_si256(d + i, value);
-  }
-}
-
-template <class Conversion>
-[[gnu::cold]] void conversion_row(DecodeTable& table, const std::string& mnemonic) {
-  DecodeTable::Row row;
-  row.mnemonic = mnemonic;
-  row.operands = {Kind::b32, Kind::b32};
-  row.type = mnemonic.ends_with(".f32") ? "f32" : "";
-  row.full = &convert_lanes<false, Conversion>;
-  row.masked = &convert_lanes<true, Conversion>;
-  table.add(row);
-}
-
-template <class Format, class Operation, bool Flush, Clamp C>
-[[gnu::cold]] void half_row(DecodeTable& table, const std::string& prefix,
-                            const std::string& type) {
+/// One element and two.
+template <class Format, class Operation>
+[[gnu::cold]] void half_rows(DecodeTable& table, const std::string& prefix, unsigned modifiers) {
   DecodeTable::Row row;
   row.operands.assign(Operation::kSources + 1, Kind::b32);
-  row.mnemonic = prefix + "." + type;
-  row.full = &half_lanes<false, Format, Operation, Flush, C, false>;
-  row.masked = &half_lanes<true, Format, Operation, Flush, C, false>;
+  row.mnemonic = prefix + (std::is_same_v<Format, F16> ? ".f16" : ".bf16");
+  row.full = &half_lanes<false, Format, Operation>;
+  row.masked = &half_lanes<true, Format, Operation>;
+  row.immediate = modifiers;
   table.add(row);
   row.mnemonic += "x2";
-  row.full = &half_lanes<false, Format, Operation, Flush, C, true>;
-  row.masked = &half_lanes<true, Format, Operation, Flush, C, true>;
+  row.immediate = modifiers | kPacked;
   table.add(row);
 }
 
 template <class Operation>
-[[gnu::cold]] void arithmetic_rows(DecodeTable& table, const std::string& opcode, bool unmarked) {
+[[gnu::cold]] void arithmetic_rows(DecodeTable& table, const std::string& opcode) {
   for (const char* rounding : {"", ".rn"}) {
-    if (*rounding == '\0' && !unmarked) continue;
     const std::string prefix = opcode + rounding;
-    half_row<F16, Operation, false, Clamp::none>(table, prefix, "f16");
-    half_row<F16, Operation, true, Clamp::none>(table, prefix + ".ftz", "f16");
-    half_row<F16, Operation, false, Clamp::sat>(table, prefix + ".sat", "f16");
-    half_row<F16, Operation, true, Clamp::sat>(table, prefix + ".ftz.sat", "f16");
-    half_row<BF16, Operation, false, Clamp::none>(table, prefix, "bf16");
+    half_rows<F16, Operation>(table, prefix, 0);
+    half_rows<F16, Operation>(table, prefix + ".ftz", kFlushes);
+    half_rows<F16, Operation>(table, prefix + ".sat", kSaturates);
+    half_rows<F16, Operation>(table, prefix + ".ftz.sat", kFlushes | kSaturates);
+    half_rows<BF16, Operation>(table, prefix, 0);
   }
+}
+
+[[gnu::cold]] void fma_rows(DecodeTable& table) {
+  half_rows<F16, Fma>(table, "fma.rn", 0);
+  half_rows<F16, Fma>(table, "fma.rn.ftz", kFlushes);
+  half_rows<F16, Fma>(table, "fma.rn.sat", kSaturates);
+  half_rows<F16, Fma>(table, "fma.rn.ftz.sat", kFlushes | kSaturates);
+  half_rows<F16, Fma>(table, "fma.rn.relu", kRelu);
+  half_rows<F16, Fma>(table, "fma.rn.ftz.relu", kFlushes | kRelu);
+  half_rows<BF16, Fma>(table, "fma.rn", 0);
+  half_rows<BF16, Fma>(table, "fma.rn.relu", kRelu);
 }
 
 template <class Operation>
 [[gnu::cold]] void sign_rows(DecodeTable& table, const std::string& opcode) {
-  half_row<F16, Operation, false, Clamp::none>(table, opcode, "f16");
-  half_row<F16, Operation, true, Clamp::none>(table, opcode + ".ftz", "f16");
-  half_row<BF16, Operation, false, Clamp::none>(table, opcode, "bf16");
+  half_rows<F16, Operation>(table, opcode, 0);
+  half_rows<F16, Operation>(table, opcode + ".ftz", kFlushes);
+  half_rows<BF16, Operation>(table, opcode, 0);
+}
+
+template <class Operation>
+[[gnu::cold]] void extreme_rows(DecodeTable& table, const std::string& opcode) {
+  struct Form {
+    const char* text;
+    unsigned modifiers;
+  };
+  for (const Form& form : {Form{"", 0}, Form{".NaN", kPropagates}, Form{".xorsign.abs", kXorSign},
+                           Form{".NaN.xorsign.abs", kPropagates | kXorSign}}) {
+    half_rows<F16, Operation>(table, opcode + form.text, form.modifiers);
+    half_rows<F16, Operation>(table, opcode + ".ftz" + form.text, form.modifiers | kFlushes);
+    half_rows<BF16, Operation>(table, opcode + form.text, form.modifiers);
+  }
 }
 
 }  // namespace
 
 [[gnu::cold]] void add_half_rows(DecodeTable& table) {
-  conversion_row<FromF16>(table, "cvt.f32.f16");
-  conversion_row<ToF16>(table, "cvt.rn.f16.f32");
-  conversion_row<ToBF16>(table, "cvt.rn.bf16.f32");
-  arithmetic_rows<Add>(table, "add", true);
-  arithmetic_rows<Sub>(table, "sub", true);
-  arithmetic_rows<Mul>(table, "mul", true);
-  arithmetic_rows<Fma>(table, "fma", false);
-  half_row<F16, Fma, false, Clamp::relu>(table, "fma.rn.relu", "f16");
-  half_row<F16, Fma, true, Clamp::relu>(table, "fma.rn.ftz.relu", "f16");
-  half_row<BF16, Fma, false, Clamp::relu>(table, "fma.rn.relu", "bf16");
+  arithmetic_rows<Add>(table, "add");
+  arithmetic_rows<Sub>(table, "sub");
+  arithmetic_rows<Mul>(table, "mul");
+  fma_rows(table);
   sign_rows<Neg>(table, "neg");
   sign_rows<Abs>(table, "abs");
-  sign_rows<Extreme<false, false>>(table, "min");
-  sign_rows<Extreme<true, false>>(table, "max");
-  sign_rows<Extreme<false, true>>(table, "min.NaN");
-  sign_rows<Extreme<true, true>>(table, "max.NaN");
-  half_row<F16, Extreme<false, true>, true, Clamp::none>(table, "min.ftz.NaN", "f16");
-  half_row<F16, Extreme<true, true>, true, Clamp::none>(table, "max.ftz.NaN", "f16");
+  extreme_rows<Extreme<false>>(table, "min");
+  extreme_rows<Extreme<true>>(table, "max");
+  table.unsupported("fma.rn.oob{,.relu}.{f16,f16x2,bf16,bf16x2}",
+                    "PTX does not say which NaN marks an element as out of bounds");
 }
 
 }  // namespace bitgate::machine

@@ -298,6 +298,17 @@ template <class T>
   rows_of_dot_products<std::uint8_t, std::int8_t, std::uint16_t>(table, "u32.s32");
   rows_of_dot_products<std::uint8_t, std::uint8_t, std::uint16_t>(table, "u32.u32");
 
+  using Half = std::int16_t;
+  using Pair = std::uint32_t;
+  table.add(lanes<[](Pair a, Pair b) -> Pair {
+    return join<Half>(std::max<Half>(std::min(high_half<Half>(a), high_half<Half>(b)), 0),
+                      std::max<Half>(std::min(low_half<Half>(a), low_half<Half>(b)), 0));
+  }>("min.relu.s16x2"));
+  table.add(lanes<[](Pair a, Pair b) -> Pair {
+    return join<Half>(std::max<Half>(std::max(high_half<Half>(a), high_half<Half>(b)), 0),
+                      std::max<Half>(std::max(low_half<Half>(a), low_half<Half>(b)), 0));
+  }>("max.relu.s16x2"));
+
   using S = std::int32_t;
   table.add(lanes<[](S a, S b) -> S { return saturate32(std::int64_t{a} + b); }>("add.sat.s32"));
   table.add(lanes<[](S a, S b) -> S { return saturate32(std::int64_t{a} - b); }>("sub.sat.s32"));

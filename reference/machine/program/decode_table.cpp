@@ -8,7 +8,9 @@ namespace bitgate::machine {
 DecodeTable::DecodeTable() {
   add_integer_rows(*this);
   add_bit_rows(*this);
+  add_video_rows(*this);
   add_float_rows(*this);
+  add_approximate_rows(*this);
   add_half_rows(*this);
   add_conversion_rows(*this);
   add_comparison_rows(*this);
@@ -90,9 +92,6 @@ const DecodeTable::Row* DecodeTable::find(const std::string& mnemonic,
 }
 
 void add_unsupported_rows(DecodeTable& table) {
-  for (const char* opcode : {"ex2", "lg2", "sin", "cos", "tanh", "rsqrt"}) {
-    table.unsupported(opcode, "its result is an approximation that PTX does not fix");
-  }
   for (const char* opcode : {"tex", "tld4", "txq", "suld", "sust", "sured", "suq", "istypep"}) {
     table.unsupported(opcode, "textures and surfaces are not implemented");
   }
@@ -104,12 +103,6 @@ void add_unsupported_rows(DecodeTable& table) {
   table.unsupported("wmma", "wmma is not implemented; mma is");
   for (const char* opcode : {"alloca", "stacksave", "stackrestore"}) {
     table.unsupported(opcode, "the dynamic stack is not implemented");
-  }
-  for (const char* opcode :
-       {"vadd",  "vsub",  "vabsdiff", "vmin",      "vmax",      "vshl",  "vshr",  "vmad",
-        "vset",  "vadd2", "vsub2",    "vavrg2",    "vabsdiff2", "vmin2", "vmax2", "vset2",
-        "vadd4", "vsub4", "vavrg4",   "vabsdiff4", "vmin4",     "vmax4", "vset4"}) {
-    table.unsupported(opcode, "video instructions are not implemented");
   }
 }
 

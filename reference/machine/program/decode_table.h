@@ -74,7 +74,9 @@ DecodeTable::Row plain_row(const std::string& mnemonic, std::span<const Kind> op
 
 void add_integer_rows(DecodeTable& table);
 void add_bit_rows(DecodeTable& table);
+void add_video_rows(DecodeTable& table);
 void add_float_rows(DecodeTable& table);
+void add_approximate_rows(DecodeTable& table);
 void add_half_rows(DecodeTable& table);
 void add_conversion_rows(DecodeTable& table);
 void add_comparison_rows(DecodeTable& table);

@@ -421,6 +421,9 @@ void EntryDecoder::decode_plain(InstructionBuilder& builder, const std::string& 
   const DecodeTable::Row* row = DecodeTable::instance().find(mnemonic, builder.text.opcode);
   if (row == nullptr) throw Unsupported("the machine does not implement it");
   if (!row->unsupported.empty()) throw Unsupported(std::string(row->unsupported));
+  builder.op.full = row->full;
+  builder.op.masked = row->masked;
+  builder.op.immediate = row->immediate;
   if (row->decoder != nullptr) {
     row->decoder(builder);
     return;
@@ -434,9 +437,6 @@ void EntryDecoder::decode_plain(InstructionBuilder& builder, const std::string& 
   const Immediates immediates = row->type == "f32"   ? Immediates::f32
                                 : row->type == "f64" ? Immediates::f64
                                                      : Immediates::integer;
-  builder.op.full = row->full;
-  builder.op.masked = row->masked;
-  builder.op.immediate = row->immediate;
   for (std::size_t i = 0; i < row->operands.size(); ++i) {
     if (i < row->destinations) {
       builder.define(i == 0 ? &Op::d : &Op::e, builder.operand(i), row->operands[i]);

@@ -50,9 +50,12 @@ constexpr int kDeepest = 8;
 
 bool is_component(std::string_view word) {
   if (word.size() == 1) return std::string_view("xyzwrgba").find(word[0]) != std::string_view::npos;
-  if (word[0] == 'h') return word == "h0" || word == "h1" || word == "h10";
+  // Of the video instructions: parts, masks, and selectors over the elements of two registers.
+  if (word[0] == 'h') {
+    return word.size() <= 3 && word.find_first_not_of("0123", 1) == std::string_view::npos;
+  }
   return word[0] == 'b' && word.size() <= 5 &&
-         word.find_first_not_of("0123", 1) == std::string_view::npos;
+         word.find_first_not_of("01234567", 1) == std::string_view::npos;
 }
 
 class OperandParser {
