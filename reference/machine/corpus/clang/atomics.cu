@@ -1,6 +1,6 @@
 // Atomics of clang's builtins: integers of both widths, scopes, compare-and-swap, f32 and f64 sums
 // of whole numbers, exact in any order.
-#include "device.h"
+#include "reference/machine/corpus/clang/device.h"
 
 extern "C" __global__ void atomics(const int* x, int* words, long long* wides, float* f, double* d) {
   const int i = index(), v = x[i];

@@ -1,5 +1,5 @@
 // Three bytes to four letters: a byte table in constant memory, unaligned bytes.
-#include "device.h"
+#include "reference/machine/corpus/clang/device.h"
 
 __constant__ const char letters[65] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 

@@ -1,5 +1,5 @@
 // Functions kept apart: structs returned, an indirect call, and recursion.
-#include "device.h"
+#include "reference/machine/corpus/clang/device.h"
 
 struct Fraction {
   long long top, bottom;

@@ -1,5 +1,5 @@
 // CRC-32 of 16 bytes a thread, by bits and by a table that a block makes in shared memory.
-#include "device.h"
+#include "reference/machine/corpus/clang/device.h"
 
 extern "C" __global__ void crc32(const unsigned char* x, unsigned* out) {
   __shared__ unsigned table[256];

@@ -1,5 +1,5 @@
 // _Float16 and ext_vector types: packed arithmetic as clang lowers it.
-#include "device.h"
+#include "reference/machine/corpus/clang/device.h"
 
 typedef _Float16 half4 __attribute__((ext_vector_type(4)));
 typedef float float4 __attribute__((ext_vector_type(4)));

@@ -1,5 +1,5 @@
 // A matrix product without tiles; multiply and add are fused by fmaf alone.
-#include "device.h"
+#include "reference/machine/corpus/clang/device.h"
 
 extern "C" __global__ void matmul(const float* a, const float* b, float* c, int m, int n, int k) {
   const int i = index() / n, j = index() % n;

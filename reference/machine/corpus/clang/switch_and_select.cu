@@ -1,5 +1,5 @@
 // A state machine by a switch, selects on all widths, and doubles compared with NaN.
-#include "device.h"
+#include "reference/machine/corpus/clang/device.h"
 
 extern "C" __global__ void switch_and_select(const unsigned char* x, unsigned short* out, double* d) {
   const int t = index();

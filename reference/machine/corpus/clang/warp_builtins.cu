@@ -1,5 +1,5 @@
 // Shuffles, votes, matches and lane masks by clang's builtins.
-#include "device.h"
+#include "reference/machine/corpus/clang/device.h"
 
 extern "C" __global__ void warp_builtins(const int* x, int* out) {
   const int t = index();

@@ -1,5 +1,5 @@
 // 128-bit integers: products, shifts, division by long division that clang writes out.
-#include "device.h"
+#include "reference/machine/corpus/clang/device.h"
 
 using u128 = unsigned __int128;
 
