@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstring>
+#include <bit>
 #include <limits>
+#include <map>
 #include <mutex>
 #include <thread>
 
+#include "reference/machine/exec/context.h"
 #include "reference/machine/memory/address_space.h"
 #include "reference/machine/program/code.h"
 #include "reference/machine/schedule/block_runner.h"
@@ -73,17 +75,40 @@ std::uint64_t check(const Code& code, const Launch& launch) {
   return std::uint64_t{grid.x} * grid.y * grid.z;
 }
 
+/// The generic address that a name in an initialiser stands for, or of a `.const` variable its own.
+std::uint64_t address_of(const Program::Impl& program, GlobalMemory& memory,
+                         const ptx::Variable::Relocation& relocation) {
+  const std::string& symbol = relocation.symbol;
+  std::uint64_t address = 0;
+  const auto function = program.function_address.find(symbol);
+  const auto constant = program.constant_offset.find(symbol);
+  const auto global =
+      std::find_if(program.globals.begin(), program.globals.end(),
+                   [&](const GlobalVariable& variable) { return variable.name == symbol; });
+  if (function != program.function_address.end()) {
+    address = function->second;
+  } else if (constant != program.constant_offset.end()) {
+    address = constant->second + (relocation.generic ? kConstantWindow : 0);
+  } else if (global != program.globals.end()) {
+    bool created = false;
+    address =
+        memory.module_variable(program.number, symbol, global->bytes, global->alignment, created);
+  } else {
+    throw Unsupported(fmt::format("an initialiser with the address of '{}'", symbol));
+  }
+  address += static_cast<std::uint64_t>(relocation.offset);
+  if (relocation.mask != 0) {
+    address = (address & relocation.mask) >> std::countr_zero(relocation.mask);
+  }
+  return address;
+}
+
+std::span<const std::byte> bytes_of(const std::uint64_t& value, std::uint32_t bytes) {
+  return std::as_bytes(std::span(&value, 1)).first(std::min<std::size_t>(bytes, sizeof(value)));
+}
+
 /// Makes the module's `.global` variables on the first launch with this memory.
 void make_globals(const Program::Impl& program, GlobalMemory& memory) {
-  const auto address_of = [&](const std::string& name) {
-    for (const GlobalVariable& variable : program.globals) {
-      if (variable.name != name) continue;
-      bool created = false;
-      return memory.module_variable(program.number, name, variable.bytes, variable.alignment,
-                                    created);
-    }
-    throw Unsupported(fmt::format("an initialiser with the address of '{}'", name));
-  };
   for (const GlobalVariable& variable : program.globals) {
     bool created = false;
     const std::uint64_t address = memory.module_variable(
@@ -91,19 +116,31 @@ void make_globals(const Program::Impl& program, GlobalMemory& memory) {
     if (!created) continue;
     if (!variable.initial.empty()) memory.write(address, variable.initial);
     for (const ptx::Variable::Relocation& relocation : variable.relocations) {
-      const std::uint64_t value =
-          address_of(relocation.symbol) + static_cast<std::uint64_t>(relocation.offset);
-      std::byte bytes[sizeof(value)];
-      std::memcpy(bytes, &value, sizeof(value));
-      memory.write(address + relocation.at, bytes);
+      const std::uint64_t value = address_of(program, memory, relocation);
+      memory.write(address + relocation.at, bytes_of(value, relocation.bytes));
     }
   }
 }
 
-void add_counts(Outcome& outcome, const LaunchState& state) {
+/// The bank of `.const` variables with the addresses in it.
+std::vector<std::byte> fill_constants(const Program::Impl& program, GlobalMemory& memory) {
+  std::vector<std::byte> bank = program.constant_bank;
+  for (const ptx::Variable::Relocation& relocation : program.constant_relocations) {
+    const std::uint64_t value = address_of(program, memory, relocation);
+    const auto bytes = bytes_of(value, relocation.bytes);
+    std::copy(bytes.begin(), bytes.end(),
+              bank.begin() + static_cast<std::ptrdiff_t>(relocation.at));
+  }
+  return bank;
+}
+
+using Printed = std::map<std::uint64_t, std::string>;
+
+void add_counts(Outcome& outcome, Printed& printed, const LaunchState& state) {
   outcome.thread_instructions += state.thread_instructions;
   outcome.warp_instructions += state.warp_instructions;
   outcome.tensor_instructions += state.tensor_instructions;
+  printed.insert(state.printed.begin(), state.printed.end());
 }
 
 /// All blocks on this thread. Blocks start one by one; another is started when those that are live
@@ -168,6 +205,8 @@ Outcome run(const Program& program, const Launch& launch, GlobalMemory& memory,
   const Code& code = impl.code(launch.entry);
   const std::uint64_t blocks = check(code, launch);
   make_globals(impl, memory);
+  const std::vector<std::byte> constants = fill_constants(impl, memory);
+  Printed printed;
   const auto deadline = std::chrono::steady_clock::now() + options.time_limit;
 
   Outcome outcome;
@@ -177,13 +216,14 @@ Outcome run(const Program& program, const Launch& launch, GlobalMemory& memory,
       static_cast<std::uint32_t>(std::min<std::uint64_t>(std::max(options.threads, 1U), blocks));
   if (threads == 1 || code.communicates || options.schedule_seed != 0) {
     Policy policy(code, launch, options, blocks);
-    BlockRunner runner(impl, code, launch, options, memory, policy, deadline);
+    BlockRunner runner(impl, code, launch, options, memory, constants, policy, deadline);
     try {
       run_in_turn(runner, policy, blocks);
     } catch (const MachineFault& fault) {
       outcome.fault = fault.fault;
     }
-    add_counts(outcome, runner.state());
+    add_counts(outcome, printed, runner.state());
+    for (const auto& [block, text] : printed) outcome.printed += text;
     return outcome;
   }
 
@@ -198,7 +238,7 @@ Outcome run(const Program& program, const Launch& launch, GlobalMemory& memory,
     {
       // Asks the memory for the module's variables.
       const std::lock_guard lock(mutex);
-      made.emplace(impl, code, launch, options, memory, policy, deadline);
+      made.emplace(impl, code, launch, options, memory, constants, policy, deadline);
     }
     BlockRunner& runner = *made;
     for (;;) {
@@ -219,12 +259,16 @@ Outcome run(const Program& program, const Launch& launch, GlobalMemory& memory,
       }
     }
     const std::lock_guard lock(mutex);
-    add_counts(outcome, runner.state());
+    add_counts(outcome, printed, runner.state());
   };
   std::vector<std::thread> workers;
   for (std::uint32_t i = 1; i < threads; ++i) workers.emplace_back(work);
   work();
   for (std::thread& worker : workers) worker.join();
+  // Blocks beyond the one that failed may have run or not.
+  for (const auto& [block, text] : printed) {
+    if (block <= stop_at.load()) outcome.printed += text;
+  }
   return outcome;
 }
 

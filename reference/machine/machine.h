@@ -37,12 +37,20 @@ struct ParameterSlot {
   std::uint32_t alignment = 1;
 };
 
+/// One PTX text of a program, and what messages call it.
+struct PtxText {
+  std::string_view text;
+  std::string_view name = "ptx";
+};
+
 /// A PTX module decoded for execution; immutable, shared between launches and threads.
 class Program {
  public:
   /// InputError when the text is not PTX. Instructions the machine does not implement are decoded
   /// as such and stop a run only when reached.
   static Program load(std::string_view ptx, std::string_view name = "ptx");
+  /// Several texts, linked: `.extern` names find the definition of another (`nvcc -rdc=true`).
+  static Program load(std::span<const PtxText> texts);
 
   std::vector<std::string> entries() const;
   /// InputError when there is no such entry.
@@ -117,6 +125,9 @@ struct Outcome {
   std::uint64_t tensor_instructions = 0;
   std::uint32_t contractible = 0;  ///< static counts of the entry's code
   std::uint32_t approximate = 0;
+  /// What the kernel printed by vprintf: blocks in the order of their numbers, up to 1 MiB of each,
+  /// a block's own lines in the order in which they were printed, lanes ascending.
+  std::string printed;
 };
 
 /// Runs one launch to its end. Launch errors (too many threads, a parameter buffer of the wrong

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "reference/machine/exec/lanes.h"
+#include "reference/machine/exec/mbarrier.h"
 #include "reference/machine/exec/memory.h"
 #include "reference/machine/program/instruction_builder.h"
 #include "reference/support/error.h"
@@ -49,14 +50,21 @@ void complete(Warp& warp, std::uint32_t lanes, const std::array<std::uint32_t, k
   warp.copies.erase(out, warp.copies.end());
 }
 
-/// a: shared address, b: global address; list: source size, offset of each address, cp-size, and
-/// whether the source size counts.
+/// Op::extra: c is a predicate, where it holds nothing is read (ignore-src).
+constexpr std::uint8_t kMayIgnoreSource = 2;
+
+/// a: shared address, b: global address; list: source size and offset of each address.
 template <std::uint32_t Bytes>
 void copy_async(Context& x, const Op& op) {
   const std::uint32_t* lists = x.state->code->lists.data() + op.list;
   const auto shared_offset = static_cast<std::int32_t>(lists[1]);
   const auto global_offset = static_cast<std::int32_t>(lists[2]);
-  const std::uint32_t* source_size = x.lanes32(lists[0]);
+  alignas(32) std::array<std::uint32_t, kLanes> source_size;
+  std::memcpy(source_size.data(), x.lanes32(lists[0]), sizeof(source_size));
+  if ((op.extra & kMayIgnoreSource) != 0) {
+    const std::uint32_t ignored = x.predicate(op.c) ^ ((op.flip & 4U) != 0 ? kAllLanes : 0U);
+    each_lane(ignored, [&](std::size_t lane) { source_size[lane] = 0; });
+  }
   HostAddresses destination;
   locate_shared(x, op.a, (op.extra & kBaseIs32Bits) != 0, shared_offset, Bytes, Access::write,
                 destination);
@@ -131,9 +139,10 @@ void decode_copy(InstructionBuilder& builder) {
     builder.op.immediate = static_cast<std::int64_t>(count.immediate.bits & 0x7fffffffU);
     return set(&wait_group);
   }
-  if (builder.has("bulk") || builder.has("mbarrier")) {
-    throw Unsupported("bulk copies and copies with an mbarrier are not implemented");
+  if (builder.has("bulk")) {
+    throw Unsupported("copies of the tensor memory accelerator are not implemented");
   }
+  if (builder.has("mbarrier")) return decode_copies_arrive(builder);
   // cp.async.{ca,cg}.shared.global{…} [dst], [src], cp-size{, src-size | ignore-src}{, policy}
   const auto destination = builder.address(&Op::a, builder.operand(0));
   const std::int64_t shared_offset = builder.op.immediate;
@@ -147,14 +156,20 @@ void decode_copy(InstructionBuilder& builder) {
   if (size.kind != ptx::Operand::Kind::immediate) throw Unsupported("cp-size is an immediate");
   const std::uint64_t bytes = size.immediate.bits;
   builder.begin_list();
-  if (builder.count() > 3 && !builder.has("L2::cache_hint")) {
+  // What is left before the policy is a source size or the predicate ignore-src.
+  const std::size_t operands = builder.count() - (builder.has("L2::cache_hint") ? 1 : 0);
+  bool has_size = operands > 3;
+  if (has_size) {
     const ptx::Operand& third = builder.operand(3);
     if (third.kind == ptx::Operand::Kind::reg && builder.declared_kind(third) == Kind::predicate) {
-      throw Unsupported("cp.async with ignore-src");
+      builder.use(&Op::c, third, Kind::predicate, Immediates::integer, 2);
+      builder.op.extra |= kMayIgnoreSource;
+      has_size = false;
     }
-    builder.list_use(third, Kind::b32);
+  }
+  if (has_size) {
+    builder.list_use(builder.operand(3), Kind::b32);
   } else {
-    if (builder.count() > 4) throw Unsupported("cp.async with a source size and a policy");
     builder.list_use_constant(Kind::b32, bytes);
   }
   builder.list_raw(static_cast<std::uint32_t>(shared_offset));
@@ -181,6 +196,11 @@ void complete_all_copies(Warp& warp, std::uint32_t lanes) {
   complete(warp, lanes, bound);
 }
 
-void add_async_copy_rows(DecodeTable& table) { table.decoder("cp", &decode_copy); }
+void add_async_copy_rows(DecodeTable& table) {
+  table.decoder("cp", &decode_copy);
+  table.forms("cp",
+              {"cp.async.{ca,cg}.shared.global", "cp.async.{commit_group,wait_group,wait_all}",
+               "cp.async.mbarrier.arrive{,.noinc}{,.shared}.b64"});
+}
 
 }  // namespace bitgate::machine

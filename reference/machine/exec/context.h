@@ -4,7 +4,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <map>
 #include <memory>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "reference/machine/machine.h"
@@ -21,6 +24,22 @@ class AlignedBytes {
  public:
   AlignedBytes() = default;
   explicit AlignedBytes(std::size_t bytes);
+  std::byte* data() const { return data_.get(); }
+  std::size_t size() const { return size_; }
+
+ private:
+  struct Free {
+    void operator()(std::byte* p) const;
+  };
+  std::unique_ptr<std::byte, Free> data_;
+  std::size_t size_ = 0;
+};
+
+/// Bytes that cost the host only what is touched: zero at first.
+class LazyBytes {
+ public:
+  LazyBytes() = default;
+  explicit LazyBytes(std::size_t bytes);
   std::byte* data() const { return data_.get(); }
   std::size_t size() const { return size_; }
 
@@ -59,6 +78,21 @@ struct Split {
   std::uint32_t barrier = 0;  ///< number, while state is barrier
 };
 
+/// A lane's stack and the procedures that it is in (exec/calls.h).
+struct LaneStack {
+  struct Call {
+    std::uint32_t pc = 0;     ///< of the call instruction
+    std::uint32_t site = 0;   ///< of Code::calls
+    std::uint32_t frame = 0;  ///< the caller's
+    std::uint32_t top = 0;    ///< before the call
+  };
+  std::vector<Call> calls;
+  std::vector<std::uint32_t> saved;  ///< registers, of all the calls
+  std::uint64_t top = 0;             ///< local address of the first free byte
+  std::uint64_t charged = 0;         ///< bytes that count besides those below top
+  std::uint64_t highest = 0;         ///< that top has been
+};
+
 struct Block;
 
 struct Warp {
@@ -74,6 +108,10 @@ struct Warp {
   std::vector<PendingCopy> copies;
   std::array<std::uint32_t, kLanes> open_group{};
   std::uint32_t carry = 0;  ///< CC.CF of each lane
+  /// Of %clock and %globaltimer: it goes on by a fixed step whenever the warp reads it, so that it
+  /// depends neither on the schedule nor on host threads, and waits on it come to an end.
+  std::uint64_t clock = 0;
+  std::vector<LaneStack> stacks;  ///< of each lane, where the code needs them
 };
 
 /// A named barrier of a block (PTX ISA, bar).
@@ -94,7 +132,7 @@ struct Block {
   std::array<Barrier, 16> barriers;
   std::uint32_t live_warps = 0;
   std::size_t next_warp = 0;
-  std::vector<std::byte> local;
+  LazyBytes local;
 };
 
 /// What a host thread that runs blocks of one launch needs besides the blocks.
@@ -106,6 +144,8 @@ struct LaunchState {
   GlobalMemory* memory = nullptr;
   const numeric::TensorModel* tensor_model = nullptr;
   std::vector<const GlobalMemory::Allocation*> cached_allocation;  ///< by Op::cache
+  std::span<const std::byte> constants;                            ///< the program's bank
+  std::map<std::uint64_t, std::string> printed;                    ///< by block
   bool eager_copies = false;
   std::uint64_t warp_instructions = 0;
   std::uint64_t thread_instructions = 0;

@@ -3,7 +3,7 @@
 #include "reference/support/error.h"
 
 // bra, brx.idx, ret, exit, trap (PTX ISA 9.7.12). What they do to the splits of a warp is in
-// exec/warp.cpp; calls are expanded by the decoder.
+// exec/warp.cpp; calls are decoded in program/call_decoder.cpp.
 
 namespace bitgate::machine {
 
@@ -39,8 +39,17 @@ void add_control_rows(DecodeTable& table) {
   table.decoder("ret", &decode_exit);
   table.decoder("trap", &decode_trap);
   table.decoder("brkpt", &decode_trap);
-  table.decoder("nanosleep", &decode_nothing);
-  table.decoder("pmevent", &decode_nothing);
+  // What only paces or counts: dependent launches run one after the other here, and a thread has
+  // all the registers that it names.
+  for (const char* opcode : {"nanosleep", "pmevent", "griddepcontrol", "setmaxnreg"}) {
+    table.decoder(opcode, &decode_nothing);
+  }
+  table.forms("bra", {"bra{,.uni}"});
+  table.forms("brx", {"brx.idx{,.uni}"});
+  table.forms("ret", {"ret{,.uni}"});
+  table.forms("nanosleep", {"nanosleep.u32"});
+  table.forms("griddepcontrol", {"griddepcontrol.{launch_dependents,wait}"});
+  table.forms("setmaxnreg", {"setmaxnreg.{inc,dec}.sync.aligned.u32"});
 }
 
 }  // namespace bitgate::machine

@@ -236,16 +236,6 @@ EARLY:
   }
 }
 
-TEST(Calls, RecursionIsUnsupportedWhenReached) {
-  const std::string function = ".func f() { call f; ret; }\n";
-  TestMachine machine;
-  const Outcome outcome = machine.run("call f; ret;", function);
-  ASSERT_TRUE(outcome.fault);
-  EXPECT_EQ(outcome.fault->kind, Fault::Kind::unsupported);
-  EXPECT_NE(outcome.fault->message.find("recursive"), std::string::npos);
-  EXPECT_FALSE(machine.run("setp.eq.u32 %p1, 1, 2; @%p1 call f; ret;", function).fault);
-}
-
 TEST(Stops, UnsupportedNamesInstructionLineAndReasonOnlyWhenReached) {
   TestMachine machine;
   Outcome outcome =

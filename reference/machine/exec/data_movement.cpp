@@ -19,12 +19,14 @@ void move_predicate(Context& x, const Op& op) {
   store_predicate(x, op.d, x.predicate(op.a) ^ ((op.flip & 1U) != 0 ? kAllLanes : 0U));
 }
 
-/// %clock and %clock64: warp instructions of this run so far; %globaltimer the same.
+/// %clock, %clock64 and %globaltimer: the warp's own count of its readings.
 template <class Lane>
 void move_clock(Context& x, const Op& op) {
+  constexpr std::uint64_t kStep = 32;
   auto* d = reinterpret_cast<Lane*>(x.registers + op.d);
+  x.warp->clock += kStep;
   each_lane(x.active, [&](std::size_t lane) {
-    d[lane] = static_cast<Lane>(x.state->warp_instructions >> op.immediate);
+    d[lane] = static_cast<Lane>(x.warp->clock >> op.immediate);
   });
 }
 

@@ -176,9 +176,10 @@ void locate_window(Context& x, Space space, const Addresses& address, std::uint3
 
 void locate_local(Context& x, const Addresses& address, std::uint32_t bytes, Access access,
                   HostAddresses& host) {
-  const std::uint32_t size = x.state->code->local_bytes;
-  locate_window(x, Space::local, address, bytes, access, x.warp->local, size, host);
-  for (std::size_t lane = 0; lane < kLanes; ++lane) host.at[lane] += lane * size;
+  const std::uint64_t stride = x.state->code->local_stride();
+  locate_window(x, Space::local, address, bytes, access, x.warp->local,
+                x.state->code->local_window(), host);
+  for (std::size_t lane = 0; lane < kLanes; ++lane) host.at[lane] += lane * stride;
 }
 
 [[noreturn]] void fault_constant_write(Context& x, Space space, std::uint64_t address,
@@ -192,7 +193,7 @@ void locate_local(Context& x, const Addresses& address, std::uint32_t bytes, Acc
 void locate_constant(Context& x, const Addresses& address, std::uint32_t bytes, Access access,
                      HostAddresses& host) {
   if (access == Access::write) fault_constant_write(x, Space::constant, address[0], bytes);
-  const auto& bank = x.state->program->constant_bank;
+  const auto& bank = x.state->constants;
   // The bank is never written: locate's callers read only.
   locate_window(x, Space::constant, address, bytes, access, const_cast<std::byte*>(bank.data()),
                 bank.size(), host);
@@ -357,6 +358,61 @@ template void locate<Space::shared>(Context&, const Op&, std::uint32_t, Access, 
 template void locate<Space::local>(Context&, const Op&, std::uint32_t, Access, HostAddresses&);
 template void locate<Space::constant>(Context&, const Op&, std::uint32_t, Access, HostAddresses&);
 template void locate<Space::parameter>(Context&, const Op&, std::uint32_t, Access, HostAddresses&);
+
+void locate_in_space(Context& x, const Op& op, Space space, std::uint32_t bytes, Access access,
+                     HostAddresses& host) {
+  switch (space) {
+    case Space::generic:
+      return locate<Space::generic>(x, op, bytes, access, host);
+    case Space::global:
+      return locate<Space::global>(x, op, bytes, access, host);
+    case Space::shared:
+      return locate<Space::shared>(x, op, bytes, access, host);
+    case Space::local:
+      return locate<Space::local>(x, op, bytes, access, host);
+    case Space::constant:
+      return locate<Space::constant>(x, op, bytes, access, host);
+    case Space::parameter:
+      return locate<Space::parameter>(x, op, bytes, access, host);
+  }
+}
+
+std::byte* locate_lane(Context& x, std::size_t lane, std::uint64_t generic, std::uint32_t bytes,
+                       std::uint32_t alignment, Access access) {
+  const Space space = space_of(generic);
+  if (space == Space::global) return global_lane(x, lane, generic, bytes, alignment, access);
+  const std::uint64_t address = generic - window_of(space);
+  std::byte* base = nullptr;
+  std::uint64_t size = 0;
+  switch (space) {
+    case Space::shared:
+      base = x.block->shared.data();
+      size = x.block->shared_bytes;
+      break;
+    case Space::local:
+      base = x.warp->local + lane * x.state->code->local_stride();
+      size = x.state->code->local_window();
+      break;
+    case Space::constant:
+      base = const_cast<std::byte*>(x.state->constants.data());
+      size = x.state->constants.size();
+      break;
+    case Space::parameter:
+      base = const_cast<std::byte*>(x.state->launch->parameters.data());
+      size = x.state->launch->parameters.size();
+      break;
+    case Space::generic:
+    case Space::global:
+      break;
+  }
+  if (access == Access::write && (space == Space::constant || space == Space::parameter)) {
+    fault_constant_write(x, space, address, bytes);
+  }
+  if (address > size || bytes > size - address || address % alignment != 0) {
+    fault_in_window(space, access, lane, address, bytes, size);
+  }
+  return base + address;
+}
 
 void locate_shared(Context& x, std::uint32_t field, bool base_is_32_bits, std::int64_t offset,
                    std::uint32_t bytes, Access access, HostAddresses& host) {

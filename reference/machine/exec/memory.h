@@ -39,6 +39,14 @@ extern template void locate<Space::constant>(Context&, const Op&, std::uint32_t,
 extern template void locate<Space::parameter>(Context&, const Op&, std::uint32_t, Access,
                                               HostAddresses&);
 
+/// The same where the space is known by the Op at run time only.
+void locate_in_space(Context& x, const Op& op, Space space, std::uint32_t bytes, Access access,
+                     HostAddresses& host);
+
+/// The same for one lane and any address in the generic address space; a multiple of `alignment`.
+std::byte* locate_lane(Context& x, std::size_t lane, std::uint64_t generic, std::uint32_t bytes,
+                       std::uint32_t alignment, Access access);
+
 /// The same for the two addresses of cp.async, shared and global, in other registers; what is read
 /// may be shorter than what the address must be a multiple of.
 void locate_shared(Context& x, std::uint32_t field, bool base_is_32_bits, std::int64_t offset,

@@ -170,6 +170,266 @@ TEST(Memory, GenericAddressesReachEverySpace) {
   }
 }
 
+TEST(Memory, ParametersByRunTimeIndexAndByGenericAddress) {
+  const Program program = Program::load(R"(.version 8.0
+.target sm_80
+.address_size 64
+.entry k(.param .u64 out, .param .align 8 .b8 s[40])
+{
+  .reg .b32 %r<8>; .reg .b64 %rd<8>;
+  ld.param.u64 %rd1, [out];
+  mov.u32 %r1, %tid.x;
+  mul.wide.u32 %rd2, %r1, 4;
+  mov.b64 %rd3, s;
+  add.s64 %rd4, %rd3, %rd2;
+  ld.param.u32 %r2, [%rd4];
+  cvta.param.u64 %rd5, %rd4;
+  ld.u32 %r3, [%rd5+4];
+  isspacep.param %p, %rd5;
+  selp.u32 %r4, 1, 0, %p;
+  add.s64 %rd6, %rd1, %rd2;
+  mad.lo.u32 %r5, %r3, 100, %r2;
+  mad.lo.u32 %r5, %r4, 100000, %r5;
+  st.global.u32 [%rd6], %r5;
+  ret;
+  .reg .pred %p;
+})");
+  GlobalMemory memory;
+  const std::uint64_t out = memory.allocate(36, "out");
+  Launch launch;
+  launch.entry = "k";
+  launch.block = {9, 1, 1};
+  launch.parameters.resize(48);
+  std::memcpy(launch.parameters.data(), &out, 8);
+  for (std::uint32_t i = 0; i < 10; ++i) {
+    std::memcpy(launch.parameters.data() + 8 + 4 * std::size_t{i}, &i, 4);
+  }
+  ASSERT_FALSE(run(program, launch, memory, {}).fault);
+  std::array<std::uint32_t, 9> values{};
+  memory.read(out, std::as_writable_bytes(std::span(values)));
+  for (std::uint32_t i = 0; i < 9; ++i) EXPECT_EQ(values.at(i), 100000 + 100 * (i + 1) + i);
+}
+
+TEST(Memory, AFunctionIndexesItsOwnParameters) {
+  TestMachine machine;
+  const Outcome outcome = machine.run(
+      R"(
+    { .param .align 4 .b8 a[16]; .param .b32 i; .param .b32 r;
+      st.param.v4.b32 [a], {11, 22, 33, 44};
+      and.b32 %r1, %t2, 3;
+      st.param.b32 [i], %r1;
+      call (r), f, (a, i);
+      ld.param.b32 %r2, [r]; }
+    st.global.u32 [%rd2], %r2;
+    ret;)",
+      R"(
+.func (.param .b32 r) f(.param .align 4 .b8 a[16], .param .b32 i)
+{
+  .reg .b32 %r<4>; .reg .b64 %rd<4>;
+  ld.param.b32 %r1, [i];
+  mul.wide.u32 %rd1, %r1, 4;
+  mov.b64 %rd2, a;
+  add.s64 %rd3, %rd2, %rd1;
+  ld.param.u32 %r2, [%rd3];
+  st.param.b32 [r], %r2;
+  ret;
+}
+)");
+  ASSERT_FALSE(outcome.fault) << TestMachine::describe(outcome);
+  for (std::size_t t = 0; t < 32; ++t) EXPECT_EQ(machine.out(t), 11 * (t % 4 + 1));
+}
+
+TEST(Memory, SignedBytesInSixteenBits) {
+  TestMachine machine(1);
+  machine.in(0, 0) = 0x80;
+  const Outcome outcome = machine.run(R"(
+    ld.global.s8 %h1, [%rd1];
+    mov.b32 %r1, {%h1, %h1};
+    setp.eq.u16 %p1, %h1, 0xff80;
+    selp.u32 %r2, 1, 0, %p1;
+    st.global.v2.u32 [%rd2], {%r1, %r2};
+    ret;)");
+  ASSERT_FALSE(outcome.fault) << TestMachine::describe(outcome);
+  EXPECT_EQ(machine.out(0, 0), 0xff80ff80U);
+  EXPECT_EQ(machine.out(0, 1), 1U);
+}
+
+TEST(Memory, InitialisersOfConstantsHoldAddressesAndParts) {
+  TestMachine machine(1);
+  const Outcome outcome = machine.run(
+      R"(
+    ld.const.u64 %rd3, [pointers];
+    ld.global.u32 %r1, [%rd3];
+    ld.const.u64 %rd4, [pointers+8];
+    ld.u32 %r2, [%rd4];
+    ld.const.u64 %rd5, [pointers+16];
+    ld.const.u32 %r3, [%rd5];
+    ld.global.u8 %r4, [low];
+    ld.global.u8 %r5, [low+1];
+    st.global.v4.u32 [%rd2], {%r1, %r2, %r3, %r4};
+    shl.b32 %r5, %r5, 8;
+    or.b32 %r5, %r5, %r4;
+    cvt.u32.u64 %r6, %rd3;
+    and.b32 %r6, %r6, 0xffff;
+    st.global.v2.u32 [%rd2+16], {%r5, %r6};
+    ret;)",
+      ".global .align 4 .u32 values[3] = {10, 20, 30};\n.const .align 4 .u32 fixed[2] = {7, 8};\n"
+      ".const .align 8 .u64 pointers[3] = {values+4, generic(fixed)+4, fixed};\n"
+      ".global .align 1 .b8 low[2] = {0xff(values+4), 0xff00(values+4)};\n");
+  ASSERT_FALSE(outcome.fault) << TestMachine::describe(outcome);
+  EXPECT_EQ(machine.out(0, 0), 20U);
+  EXPECT_EQ(machine.out(0, 1), 8U);
+  EXPECT_EQ(machine.out(0, 2), 7U);
+  EXPECT_EQ(machine.out(0, 4), machine.out(0, 5));
+}
+
+TEST(Memory, AccessesOf128Bits) {
+  TestMachine machine;
+  for (std::size_t t = 0; t < 32; ++t) {
+    machine.in64(t, 0, t);
+    machine.in64(t, 2, 100 + t);
+  }
+  const Outcome outcome = machine.run(R"(
+    .reg .b128 %q<3>;
+    .shared .align 16 .b8 s[512];
+    ld.global.b128 %q1, [%rd1];
+    shl.b32 %r1, %t2, 4;
+    mov.u32 %r2, s;
+    add.u32 %r2, %r2, %r1;
+    st.shared.b128 [%r2], %q1;
+    xor.b32 %r2, %r2, 16;
+    bar.warp.sync -1;
+    setp.lt.u32 %p1, %t2, 20;
+    @%p1 ld.shared.b128 %q1, [%r2];
+    st.b128 [%rd2], %q1;
+    ret;)");
+  ASSERT_FALSE(outcome.fault) << TestMachine::describe(outcome);
+  for (std::size_t t = 0; t < 32; ++t) {
+    const std::size_t from = t < 20 ? t ^ 1 : t;
+    EXPECT_EQ(machine.out64(t, 0), from);
+    EXPECT_EQ(machine.out64(t, 2), 100 + from);
+  }
+}
+
+TEST(Memory, AccessPatternsOfAllWidthsAgreeWithLaneByLane) {
+  // Consecutive, strided, all the same, backwards and scattered; each width; with and without
+  // all lanes. Lane t reads element perm(t) and writes it to its own place.
+  const char* patterns[] = {"mov.u32 %r1, %t2;", "mul.lo.u32 %r1, %t2, 4; rem.u32 %r1, %r1, 31;",
+                            "mov.u32 %r1, 5;", "sub.u32 %r1, 31, %t2;",
+                            "mul.lo.u32 %r1, %t2, 13; and.b32 %r1, %r1, 31;"};
+  const auto index = [](int pattern, std::uint32_t t) -> std::uint32_t {
+    switch (pattern) {
+      case 0:
+        return t;
+      case 1:
+        return t * 4 % 31;
+      case 2:
+        return 5;
+      case 3:
+        return 31 - t;
+      default:
+        return t * 13 & 31U;
+    }
+  };
+  struct Width {
+    const char* type;
+    const char* registers;
+    std::uint32_t bytes;
+  };
+  const Width widths[] = {{"u8", "%r10", 1},
+                          {"u16", "%r10", 2},
+                          {"u32", "%r10", 4},
+                          {"u64", "%rd10", 8},
+                          {"v2.u32", "{%r10,%r11}", 8},
+                          {"v4.u32", "{%r10,%r11,%r12,%r13}", 16},
+                          {"v2.u64", "{%rd10,%rd11}", 16}};
+  for (int pattern = 0; pattern < 5; ++pattern) {
+    for (const Width& width : widths) {
+      for (const bool all : {true, false}) {
+        for (const char* space : {"global", "shared"}) {
+          TestMachine machine;
+          for (std::size_t t = 0; t < 32; ++t) {
+            for (std::size_t w = 0; w < 16; ++w) {
+              machine.in(t, w) = static_cast<std::uint32_t>(0x01010101 * (t + 1) + w * 0x10203);
+            }
+          }
+          const bool shared = std::string(space) == "shared";
+          const std::string type = width.type;
+          const std::string bytes = std::to_string(width.bytes);
+          const Outcome outcome = machine.run(
+              std::string(".shared .align 16 .b8 s[2048];\n") + patterns[pattern] +
+              "mov.u32 %r2, s; shl.b32 %r3, %t2, 6; add.u32 %r3, %r3, %r2;\n"
+              "sub.s64 %rd3, %rd1, %td0; mov.u32 %r6, 0;\n"
+              // The input as it lies, into shared memory.
+              "COPY: ld.global.v4.u32 {%r20,%r21,%r22,%r23}, [%rd1];\n"
+              "st.shared.v4.u32 [%r3], {%r20,%r21,%r22,%r23};\n"
+              "add.s64 %rd1, %rd1, 16; add.u32 %r3, %r3, 16; add.u32 %r6, %r6, 1;\n"
+              "setp.lt.u32 %p1, %r6, 4; @%p1 bra COPY;\n"
+              "bar.warp.sync -1; setp.lt.u32 %p2, %t2, " +
+              (all ? "32" : "17") + ";\nmul.lo.u32 %r4, %r1, " + bytes +
+              "; cvt.u64.u32 %rd4, %r4; add.s64 %rd3, %rd3, %rd4; add.u32 %r4, %r4, %r2;\n" +
+              "@%p2 ld." + space + "." + type + " " + width.registers + ", [" +
+              (shared ? "%r4" : "%rd3") + "];\n" + "@%p2 st.global." + type + " [%rd2], " +
+              width.registers + ";\nret;");
+          ASSERT_FALSE(outcome.fault) << TestMachine::describe(outcome);
+          std::vector<std::byte> input(2048);
+          for (std::size_t t = 0; t < 32; ++t) {
+            for (std::size_t w = 0; w < 16; ++w) {
+              const std::uint32_t word = machine.in(t, w);
+              std::memcpy(&input[64 * t + 4 * w], &word, 4);
+            }
+          }
+          for (std::uint32_t t = 0; t < 32; ++t) {
+            std::array<std::uint32_t, 4> expected{};
+            if (all || t < 17) {
+              std::memcpy(expected.data(), &input[std::size_t{index(pattern, t)} * width.bytes],
+                          width.bytes);
+            }
+            for (std::size_t w = 0; w < 4; ++w) {
+              ASSERT_EQ(machine.out(t, w), expected.at(w))
+                  << type << " " << space << " pattern " << pattern << " lane " << t;
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(Memory, ALaunchMayUseManyGigabytesWithoutTouchingThem) {
+  const Program program = Program::load(R"(.version 8.0
+.target sm_80
+.address_size 64
+.entry k(.param .u64 big, .param .u64 step)
+{
+  .reg .b32 %r<4>; .reg .b64 %rd<6>;
+  ld.param.u64 %rd1, [big]; ld.param.u64 %rd2, [step];
+  mov.u32 %r1, %ctaid.x;
+  cvt.u64.u32 %rd3, %r1;
+  mul.lo.u64 %rd4, %rd3, %rd2;
+  add.s64 %rd5, %rd1, %rd4;
+  ld.global.u32 %r2, [%rd5];
+  add.u32 %r2, %r2, %r1;
+  st.global.u32 [%rd5], %r2;
+  ret;
+})");
+  GlobalMemory memory;
+  const std::uint64_t step = std::uint64_t{1} << 30;
+  const std::uint64_t big = memory.allocate(16 * step, "big");
+  Launch launch;
+  launch.entry = "k";
+  launch.grid = {16, 1, 1};
+  launch.parameters.resize(16);
+  std::memcpy(launch.parameters.data(), &big, 8);
+  std::memcpy(launch.parameters.data() + 8, &step, 8);
+  ASSERT_FALSE(run(program, launch, memory, {}).fault);
+  for (std::uint32_t i = 0; i < 16; ++i) {
+    std::uint32_t value = 0;
+    memory.read(big + i * step, std::as_writable_bytes(std::span(&value, 1)));
+    EXPECT_EQ(value, i);
+  }
+}
+
 TEST(Memory, ModuleVariablesKeepTheirValueBetweenLaunches) {
   const Program program = Program::load(
       ".version 8.0\n.target sm_80\n.address_size 64\n.global .u32 n = 5;\n"

@@ -5,7 +5,7 @@
 #include "reference/support/error.h"
 
 // bar, barrier, bar.warp.sync, fence, membar (PTX ISA 9.7.13). Memory is sequentially consistent
-// here, so that fences order nothing further.
+// here, and there is one proxy, so that fences order nothing further.
 
 namespace bitgate::machine {
 
@@ -49,9 +49,6 @@ void decode_barrier(InstructionBuilder& builder) {
 }
 
 void decode_fence(InstructionBuilder& builder) {
-  if (builder.has("proxy") || builder.has("mbarrier_init")) {
-    throw Unsupported("fences of another proxy are not implemented");
-  }
   builder.communicates();
   builder.op.full = &do_nothing;
   builder.op.masked = &do_nothing;
@@ -63,9 +60,17 @@ void warp_barrier(Context&, const Op&) {}
 
 void add_synchronisation_rows(DecodeTable& table) {
   table.decoder("bar", &decode_barrier);
+  table.forms("bar",
+              {"bar{,.cta}.{sync,arrive,red.popc.u32,red.and.pred,red.or.pred}", "bar.warp.sync"});
   table.decoder("barrier", &decode_barrier);
+  table.forms("barrier", {"barrier{,.cta}.{sync,arrive}{,.aligned}",
+                          "barrier{,.cta}.red.{popc,and,or}{,.aligned}.{u32,pred}"});
   table.decoder("fence", &decode_fence);
+  table.forms("fence", {"fence{,.sc,.acq_rel,.acquire,.release}.{cta,cluster,gpu,sys}",
+                        "fence.proxy.{alias,async,async.global,async.shared::cta}",
+                        "fence.mbarrier_init.release.cluster"});
   table.decoder("membar", &decode_fence);
+  table.forms("membar", {"membar.{cta,gl,sys}"});
 }
 
 }  // namespace bitgate::machine

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <limits>
 #include <string>
 
 #include "reference/machine/exec/async_copy.h"
+#include "reference/machine/exec/calls.h"
 #include "reference/machine/exec/lanes.h"
 #include "reference/machine/exec/synchronisation.h"
 
@@ -301,6 +303,26 @@ bool release_warp_barriers(Warp& warp, const Code& code) {
   return false;
 }
 
+/// Sends each lane of a split to its target.
+void send(Warp& warp, std::size_t at, const std::array<std::uint32_t, kLanes>& target) {
+  std::uint32_t left = warp.splits[at].mask;
+  while (left != 0) {
+    const std::uint32_t place = target[static_cast<std::size_t>(std::countr_zero(left))];
+    std::uint32_t same = 0;
+    each_lane(left, [&](std::size_t lane) {
+      if (target[lane] == place) same |= kLaneBit[lane];
+    });
+    left &= ~same;
+    warp.splits[at].mask = same;
+    warp.splits[at].pc = place;
+    if (left != 0) {
+      warp.splits.push_back(warp.splits[at]);
+      at = warp.splits.size() - 1;
+    }
+  }
+  merge(warp);
+}
+
 /// Sends each lane of the split to the target that its index names.
 void branch_indirectly(Context& x, Warp& warp, std::size_t index, const Op& op,
                        std::uint32_t active) {
@@ -313,24 +335,9 @@ void branch_indirectly(Context& x, Warp& warp, std::size_t index, const Op& op,
           fmt::format("index {} of a branch with {} targets", selector[lane], op.immediate));
     }
   });
-  std::size_t at = separate(warp, index, active);
-  std::uint32_t left = active;
-  while (left != 0) {
-    const std::uint32_t target =
-        targets[selector[static_cast<std::size_t>(std::countr_zero(left))]];
-    std::uint32_t same = 0;
-    each_lane(left, [&](std::size_t lane) {
-      if (targets[selector[lane]] == target) same |= kLaneBit[lane];
-    });
-    left &= ~same;
-    warp.splits[at].mask = same;
-    warp.splits[at].pc = target;
-    if (left != 0) {
-      warp.splits.push_back(warp.splits[at]);
-      at = warp.splits.size() - 1;
-    }
-  }
-  merge(warp);
+  std::array<std::uint32_t, kLanes> target{};
+  each_lane(active, [&](std::size_t lane) { target[lane] = targets[selector[lane]]; });
+  send(warp, separate(warp, index, active), target);
 }
 
 /// Carries out an instruction that may change the set of splits. Their places are up to date before
@@ -347,6 +354,17 @@ void step_splits(Context& x, Warp& warp, std::size_t index, const Op& op, std::u
     }
     case Flow::indirect_branch:
       return branch_indirectly(x, warp, index, op, active);
+    case Flow::call:
+    case Flow::ret: {
+      std::array<std::uint32_t, kLanes> target{};
+      if (op.flow == Flow::call) {
+        enter_procedure(x, op, pc, target);
+      } else {
+        leave_procedure(x, target);
+      }
+      send(warp, separate(warp, index, active), target);
+      return;
+    }
     case Flow::exit:
       separate(warp, index, active);
       exit_lanes(x, warp, active);
@@ -392,14 +410,16 @@ void throw_fault(Fault::Kind kind, int lane, std::string message) {
   throw thrown;
 }
 
-void start_warp(Warp& warp, std::uint32_t lanes) {
+void start_warp(Warp& warp, const Code& code, std::uint32_t lanes) {
   warp.live = lanes;
   warp.splits.clear();
-  if (lanes != 0) warp.splits.push_back({0, lanes, Split::State::running, 0});
+  if (lanes != 0) warp.splits.push_back({code.start, lanes, Split::State::running, 0});
   warp.turn_lane = -1;
   warp.copies.clear();
   warp.open_group.fill(0);
   warp.carry = 0;
+  warp.clock = 0;
+  reset_stacks(warp, code);
 }
 
 namespace {

@@ -14,7 +14,7 @@ enum class Turn : std::uint8_t {
 };
 
 /// Starts a warp's lanes at the entry.
-void start_warp(Warp& warp, std::uint32_t lanes);
+void start_warp(Warp& warp, const Code& code, std::uint32_t lanes);
 
 /// Runs a warp for up to `budget` instructions. Throws MachineFault; Context::warp and pc then say
 /// where.

@@ -9,8 +9,9 @@
 #include "reference/machine/program/instruction_builder.h"
 #include "reference/support/error.h"
 
-// shfl, vote, match, redux, activemask (PTX ISA 9.7.9.6, 9.7.13). They are Flow::converge with the
-// member mask in Op::a: when a handler runs, the lanes that a member mask names are active.
+// shfl, vote, match, redux, activemask, elect (PTX ISA 9.7.9.6, 9.7.13). They are Flow::converge
+// with the member mask in Op::a: when a handler runs, the lanes that a member mask names are
+// active.
 
 namespace bitgate::machine {
 
@@ -241,13 +242,42 @@ void decode_activemask(InstructionBuilder& builder) {
   builder.op.masked = &active_mask;
 }
 
+/// elect.sync: the lowest lane of the mask leads.
+void elect(Context& x, const Op& op) {
+  U32* d = x.lanes32(op.d);
+  const U32 all = x.active;
+  U32 leaders = 0;
+  each_group(x, op, [&](U32 group) {
+    const auto leader = static_cast<U32>(std::countr_zero(group));
+    leaders |= 1U << leader;
+    each_lane(group, [&](std::size_t lane) { d[lane] = leader; });
+  });
+  x.activate(all);
+  store_predicate(x, op.e, leaders);
+}
+
+void decode_elect(InstructionBuilder& builder) {
+  // elect.sync d|p, membermask
+  define_value_and_predicate(builder);
+  builder.use(&Op::a, builder.operand(1), Kind::b32);
+  builder.op.flow = Flow::converge;
+  builder.op.full = &elect;
+  builder.op.masked = &elect;
+}
+
 }  // namespace
 
 void add_warp_rows(DecodeTable& table) {
   table.decoder("shfl", &decode_shfl);
+  table.forms("shfl", {"shfl.sync.{up,down,bfly,idx}.b32"});
   table.decoder("vote", &decode_vote);
+  table.forms("vote", {"vote.sync.{all,any,uni}.pred", "vote.sync.ballot.b32"});
   table.decoder("match", &decode_match);
+  table.forms("match", {"match.{any,all}.sync.{b32,b64}"});
   table.decoder("activemask", &decode_activemask);
+  table.forms("activemask", {"activemask.b32"});
+  table.decoder("elect", &decode_elect);
+  table.forms("elect", {"elect.sync"});
   using S32 = std::int32_t;
   constexpr auto add = [](U32 a, U32 b) -> U32 { return a + b; };
   redux_row<add>(table, "redux.sync.add.u32");

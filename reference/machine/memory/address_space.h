@@ -11,6 +11,8 @@ inline constexpr std::uint64_t kSharedWindow = std::uint64_t{1} << 40;
 inline constexpr std::uint64_t kLocalWindow = std::uint64_t{2} << 40;
 inline constexpr std::uint64_t kConstantWindow = std::uint64_t{3} << 40;
 inline constexpr std::uint64_t kParameterWindow = std::uint64_t{4} << 40;
+/// Where functions have their addresses; nothing can be read or written there.
+inline constexpr std::uint64_t kCodeWindow = std::uint64_t{5} << 40;
 inline constexpr std::uint64_t kWindowBytes = std::uint64_t{1} << 40;
 
 enum class Space : std::uint8_t { generic, global, shared, local, constant, parameter };

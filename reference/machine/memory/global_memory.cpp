@@ -21,6 +21,10 @@ constexpr std::uint64_t kGap = std::uint64_t{16} << 30;
 constexpr std::uint64_t kFirstAddress = std::uint64_t{1} << 44;
 constexpr std::uint64_t kLastAddress = std::uint64_t{1} << 62;
 
+constexpr std::uint64_t kHeapBytes = std::uint64_t{8} << 20;
+// Each is a mapping of the host's, of which a process has some 65,000.
+constexpr std::size_t kMostHeapAllocations = std::size_t{1} << 15;
+
 std::uint64_t mapped_bytes(std::uint64_t bytes) { return std::max<std::uint64_t>(bytes, 1); }
 
 }  // namespace
@@ -29,6 +33,8 @@ struct GlobalMemory::Impl {
   std::map<std::uint64_t, Allocation> by_address;
   std::map<std::pair<std::uint64_t, std::string>, std::uint64_t> module_variables;
   std::uint64_t next = kFirstAddress;
+  std::map<std::uint64_t, std::uint64_t> heap;  ///< bytes by address
+  std::uint64_t heap_bytes = 0;
 
   static void unmap(const Allocation& allocation) {
     if (allocation.host != nullptr) munmap(allocation.host, mapped_bytes(allocation.bytes));
@@ -123,6 +129,25 @@ std::uint64_t GlobalMemory::module_variable(std::uint64_t program, const std::st
   if (inserted) entry->second = allocate(bytes, name, std::max<std::uint64_t>(alignment, 256));
   created = inserted;
   return entry->second;
+}
+
+std::uint64_t GlobalMemory::heap_allocate(std::uint64_t bytes) {
+  if (impl_->heap.size() >= kMostHeapAllocations || bytes > kHeapBytes - impl_->heap_bytes) {
+    return 0;
+  }
+  const std::uint64_t address = allocate(bytes, "malloc", 16);
+  impl_->heap.emplace(address, bytes);
+  impl_->heap_bytes += bytes;
+  return address;
+}
+
+bool GlobalMemory::heap_release(std::uint64_t address) {
+  const auto found = impl_->heap.find(address);
+  if (found == impl_->heap.end()) return false;
+  impl_->heap_bytes -= found->second;
+  impl_->heap.erase(found);
+  release(address);
+  return true;
 }
 
 void GlobalMemory::write(std::uint64_t address, std::span<const std::byte> bytes) {

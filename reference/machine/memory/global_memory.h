@@ -50,6 +50,11 @@ class GlobalMemory {
   std::uint64_t module_variable(std::uint64_t program, const std::string& name, std::uint64_t bytes,
                                 std::uint64_t alignment, bool& created);
 
+  /// The device's heap, of 8 MiB as CUDA's is by default, and 2^15 allocations. 0: it is full.
+  std::uint64_t heap_allocate(std::uint64_t bytes);
+  /// False when the heap has no such allocation. Allocation objects of it are gone then.
+  bool heap_release(std::uint64_t address);
+
   /// Host access to device addresses; InputError when out of bounds.
   void write(std::uint64_t address, std::span<const std::byte> bytes);
   void read(std::uint64_t address, std::span<std::byte> bytes) const;

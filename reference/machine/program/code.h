@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "reference/machine/machine.h"
@@ -23,6 +25,8 @@ enum class Flow : std::uint8_t {
   converge,  ///< a straight one that waits until the lanes its member mask names have arrived
   branch,
   indirect_branch,
+  call,
+  ret,  ///< from a procedure; a return from an entry is an exit
   exit,
   barrier,
   trap,
@@ -33,6 +37,9 @@ enum class Flow : std::uint8_t {
 /// Types of 8 and 16 bits lie zero-extended in 32. Of b128, the lower 8 bytes of all lanes come
 /// first, then the upper ones.
 enum class Kind : std::uint8_t { none, b32, b64, predicate, b128 };
+
+/// 32-bit words that one lane's part of a register fills when it is saved.
+std::uint32_t words_of(Kind kind);
 
 /// One decoded instruction. Operands are byte offsets into the warp's register file, in which
 /// immediates, special registers and addresses of variables have their place too: a handler never
@@ -83,7 +90,8 @@ enum class Special : std::uint8_t {
   lanemask_gt,
   dynamic_smem_size,
   total_smem_size,
-  zero
+  zero,
+  one
 };
 
 /// A place that is filled before a warp starts.
@@ -115,9 +123,49 @@ struct GlobalVariable {
   std::vector<ptx::Variable::Relocation> relocations;
 };
 
+/// Of a thread, where code calls procedures or allocates on the stack. CUDA's own limit is lower
+/// unless a program raises it (cudaLimitStackSize), so that what runs there has room here.
+inline constexpr std::uint32_t kStackBytes = 64 * 1024;
+
+/// A function that is called at run time. Its `.param` and `.local` variables lie in a frame on the
+/// thread's stack, the formal parameters first.
+struct Procedure {
+  std::string name;
+  std::uint32_t entry = 0;  ///< first of its ops
+  std::uint32_t frame_bytes = 0;
+  std::uint32_t frame_alignment = 16;
+  /// Offset and bytes of each formal, parameters before results: a call must say the same.
+  std::vector<std::uint32_t> signature;
+};
+
+/// One call instruction of a procedure (Op::immediate of Flow::call is its number). Where it is
+/// through a register, Op::a holds the address.
+struct CallSite {
+  static constexpr std::uint32_t kIndirect = 0xffffffffU;
+  std::uint32_t procedure = kIndirect;
+  /// Between the caller's variable and the callee's frame.
+  struct Copy {
+    std::uint32_t caller_offset = 0;
+    std::uint32_t callee_offset = 0;
+    std::uint32_t bytes = 0;
+  };
+  std::vector<Copy> arguments;
+  std::vector<Copy> results;
+  bool caller_has_frame = false;  ///< caller_offset counts from the caller's own frame
+  std::vector<std::uint32_t> signature;
+  /// Registers that the caller needs afterwards; the callee has the whole register file.
+  struct Saved {
+    std::uint32_t offset = 0;
+    Kind kind = Kind::b32;
+  };
+  std::vector<Saved> saved;
+  std::uint32_t saved_words = 0;
+};
+
 /// An entry with all functions it calls, ready to run.
 struct Code {
   std::string name;
+  std::uint32_t start = 0;  ///< where threads begin; procedures lie before it
   std::vector<Op> ops;
   std::vector<DebugLine> debug;  ///< one an op
   std::vector<std::uint32_t> lists;
@@ -130,7 +178,14 @@ struct Code {
   std::uint32_t parameter_bytes = 0;
   std::uint32_t static_shared_bytes = 0;
   std::uint32_t dynamic_shared_offset = 0;
-  std::uint32_t local_bytes = 0;  ///< of a thread
+  std::uint32_t local_bytes = 0;  ///< of a thread, without its stack
+  std::uint32_t stack_bytes = 0;  ///< of a thread; 0: neither calls nor alloca
+  std::vector<Procedure> procedures;
+  std::map<std::uint64_t, std::uint32_t> procedure_at;  ///< by the address of its function
+  std::vector<CallSite> calls;
+  std::uint32_t frame_register = 0;  ///< where the running procedure's frame begins, if any
+  /// Places of the register file that are not filled before a warp starts: offset and bytes.
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> scratch;
   std::vector<std::uint32_t> maxntid;
   std::vector<std::uint32_t> reqntid;
   /// Holds atomics, volatile, relaxed, acquire or release accesses or fences: blocks may wait for
@@ -138,6 +193,13 @@ struct Code {
   bool communicates = false;
   std::uint32_t contractible = 0;
   std::uint32_t approximate = 0;
+
+  /// What addresses of local memory are below.
+  std::uint32_t local_window() const { return local_bytes + stack_bytes; }
+  /// From one thread's local memory to the next one's; off a power of two, for the host's cache.
+  std::uint32_t local_stride() const {
+    return stack_bytes == 0 ? local_bytes : local_window() + 80;
+  }
 };
 
 struct Program::Impl {
@@ -145,7 +207,12 @@ struct Program::Impl {
   std::string name;
   std::vector<Code> codes;
   std::vector<std::byte> constant_bank;  ///< `.const` variables, laid out
+  /// Initialisers in the bank that are addresses, by their place in it.
+  std::vector<ptx::Variable::Relocation> constant_relocations;
   std::vector<GlobalVariable> globals;
+  /// Generic addresses of functions and `.const` variables, and the latter's own.
+  std::map<std::string, std::uint64_t> function_address;
+  std::map<std::string, std::uint64_t> constant_offset;
 
   const Code& code(std::string_view entry) const;
 };

@@ -19,7 +19,9 @@ DecodeTable::DecodeTable() {
   add_atomic_rows(*this);
   add_async_copy_rows(*this);
   add_control_rows(*this);
+  add_stack_rows(*this);
   add_synchronisation_rows(*this);
+  add_mbarrier_rows(*this);
   add_warp_rows(*this);
   add_matrix_rows(*this);
   add_unsupported_rows(*this);
@@ -95,15 +97,30 @@ void add_unsupported_rows(DecodeTable& table) {
   for (const char* opcode : {"tex", "tld4", "txq", "suld", "sust", "sured", "suq", "istypep"}) {
     table.unsupported(opcode, "textures and surfaces are not implemented");
   }
-  for (const char* opcode : {"wgmma", "tcgen05", "setmaxnreg", "mapa", "getctarank",
-                             "griddepcontrol", "elect", "multimem", "clusterlaunchcontrol"}) {
-    table.unsupported(opcode, "instructions of sm_90 and later are not implemented");
+  constexpr std::string_view kClusters = "of clusters of blocks, which are not implemented";
+  for (const char* mnemonic :
+       {"barrier.cluster.arrive{,.release,.relaxed}{,.aligned}",
+        "barrier.cluster.wait{,.acquire}{,.aligned}", "mapa{,.shared::cluster}.{u32,u64}",
+        "getctarank{,.shared::cluster}.{u32,u64}", "st.async", "red.async", "mapa", "getctarank",
+        "clusterlaunchcontrol"}) {
+    table.unsupported(mnemonic, kClusters);
   }
-  table.unsupported("mbarrier", "mbarrier objects are not implemented");
+  constexpr std::string_view kBulk = "of the tensor memory accelerator, which is not implemented";
+  for (const char* opcode :
+       {"cp.async.bulk", "cp.async.bulk.prefetch", "cp.async.bulk.tensor", "cp.reduce.async.bulk",
+        "cp.async.bulk.commit_group", "cp.async.bulk.wait_group{,.read}", "st.bulk",
+        "prefetch.tensormap", "tensormap", "tensormap.replace", "tensormap.cp_fenceproxy"}) {
+    table.unsupported(opcode, kBulk);
+  }
+  for (const char* opcode : {"wgmma", "wgmma.mma_async.sp", "wgmma.mma_async", "wgmma.fence",
+                             "wgmma.commit_group", "wgmma.wait_group"}) {
+    table.unsupported(opcode, "of a warp group's tensor core, which is not implemented");
+  }
+  for (const char* opcode : {"multimem", "multimem.ld_reduce", "multimem.st", "multimem.red"}) {
+    table.unsupported(opcode, "of memory of several GPUs, which is not implemented");
+  }
+  table.unsupported("tcgen05", "of sm_100 and later, which no model here describes");
   table.unsupported("wmma", "wmma is not implemented; mma is");
-  for (const char* opcode : {"alloca", "stacksave", "stackrestore"}) {
-    table.unsupported(opcode, "the dynamic stack is not implemented");
-  }
 }
 
 }  // namespace bitgate::machine

@@ -17,7 +17,6 @@ namespace {
 
 constexpr std::size_t kMostOps = std::size_t{1} << 20;
 constexpr std::uint64_t kMostSharedBytes = std::uint64_t{1} << 24;
-constexpr std::uint64_t kMostLocalBytes = 512 * 1024;  // CUDA's own limit
 constexpr std::size_t kMostRegisters = std::size_t{1} << 20;
 
 std::string mnemonic_of(const ptx::Instruction& text) {
@@ -33,7 +32,7 @@ void collect_names(const ptx::Operand& operand, std::set<std::string>& names) {
   for (const ptx::Operand& element : operand.elements) collect_names(element, names);
 }
 
-std::optional<Special> special_named(const std::string& name) {
+std::optional<Special> special_named(const std::string& name, bool in_clusters) {
   static const std::map<std::string, Special> kSpecials{
       {"%tid.x", Special::tid_x},
       {"%tid.y", Special::tid_y},
@@ -60,20 +59,39 @@ std::optional<Special> special_named(const std::string& name) {
       {"%lanemask_gt", Special::lanemask_gt},
       {"%dynamic_smem_size", Special::dynamic_smem_size},
       {"%total_smem_size", Special::total_smem_size},
+      {"%aggr_smem_size", Special::total_smem_size},
+      {"%current_graph_exec", Special::zero},
       {"%tid.w", Special::zero},
       {"%ntid.w", Special::zero},
       {"%ctaid.w", Special::zero},
       {"%nctaid.w", Special::zero},
   };
-  const auto found = kSpecials.find(name);
-  if (found == kSpecials.end()) return std::nullopt;
-  return found->second;
+  // A launch without clusters is one of clusters of one block each (PTX ISA, "%clusterid").
+  static const std::map<std::string, Special> kClusters{
+      {"%clusterid.x", Special::ctaid_x},      {"%clusterid.y", Special::ctaid_y},
+      {"%clusterid.z", Special::ctaid_z},      {"%nclusterid.x", Special::nctaid_x},
+      {"%nclusterid.y", Special::nctaid_y},    {"%nclusterid.z", Special::nctaid_z},
+      {"%cluster_ctaid.x", Special::zero},     {"%cluster_ctaid.y", Special::zero},
+      {"%cluster_ctaid.z", Special::zero},     {"%cluster_nctaid.x", Special::one},
+      {"%cluster_nctaid.y", Special::one},     {"%cluster_nctaid.z", Special::one},
+      {"%cluster_ctarank", Special::zero},     {"%cluster_nctarank", Special::one},
+      {"%is_explicit_cluster", Special::zero},
+  };
+  if (const auto found = kSpecials.find(name); found != kSpecials.end()) return found->second;
+  if (const auto found = kClusters.find(name); found != kClusters.end()) {
+    if (in_clusters) throw Unsupported("launches in clusters of blocks are not implemented");
+    return found->second;
+  }
+  // Performance counters that nobody set up, and registers of the driver's environment.
+  if (name.starts_with("%pm") || name.starts_with("%envreg")) return Special::zero;
+  return std::nullopt;
 }
 
 }  // namespace
 
-EntryDecoder::EntryDecoder(const ModuleLayout& layout, const ptx::Function& entry)
-    : layout_(layout), entry_(entry) {}
+EntryDecoder::EntryDecoder(const ModuleLayout& layout, const Program::Impl& program,
+                           const ptx::Function& entry)
+    : layout_(layout), program_(program), entry_(entry), plan_(plan_calls(layout, entry)) {}
 
 Code EntryDecoder::decode() {
   code_.name = entry_.name;
@@ -84,12 +102,18 @@ Code EntryDecoder::decode() {
 
   lay_out_parameters();
   lay_out_shared();
-  Instance& root = instances_.emplace_back();
-  root.function = &entry_;
-  root.end_label = new_label();
-  declare(0);
-  expand(0);
-  label_position_[instances_[0].end_label] = static_cast<std::uint32_t>(code_.ops.size());
+  declare_procedures();
+  // Procedures come first: the split with the smallest place goes first, so that lanes return from
+  // a call before others go on past it.
+  for (std::uint32_t i = 0; i < plan_.procedures.size(); ++i) decode_procedure(i);
+  const auto root = static_cast<std::uint32_t>(instances_.size());
+  Instance& made = instances_.emplace_back();
+  made.function = &entry_;
+  made.end_label = new_label();
+  declare(root);
+  code_.start = static_cast<std::uint32_t>(code_.ops.size());
+  expand(root);
+  label_position_[instances_[root].end_label] = static_cast<std::uint32_t>(code_.ops.size());
   // Falling off the end is a return.
   ptx::Instruction end;
   end.opcode = "exit";
@@ -105,7 +129,14 @@ Code EntryDecoder::decode() {
     }
   }
   code_.local_bytes = static_cast<std::uint32_t>(align_up(local_bytes_, 16));
+  for (std::size_t i = 0; i < code_.procedures.size(); ++i) {
+    code_.procedures[i].frame_bytes = static_cast<std::uint32_t>(align_up(frame_bytes_[i], 16));
+  }
+  for (const UnlessRead& candidate : unless_read_) {
+    if (!registers_.is_used(candidate.destination)) code_.ops[candidate.op].extra &= candidate.mask;
+  }
   const std::vector<std::uint32_t> offsets = registers_.place(code_);
+  if (frame_) code_.frame_register = offsets[*frame_];
   code_.constants.push_back({offsets[always_], Kind::predicate, 0xffffffffU, {}});
   for (const auto& [key, reg] : constants_) {
     code_.constants.push_back({offsets[reg], std::get<0>(key), std::get<1>(key), std::get<2>(key)});
@@ -136,26 +167,15 @@ void EntryDecoder::lay_out_parameters() {
 void EntryDecoder::lay_out_shared() {
   // Only what the entry can reach is laid out: a module's other kernels have their own.
   std::set<std::string> names;
-  std::set<const ptx::Function*> reached;
-  std::vector<const ptx::Function*> work{&entry_};
   std::vector<const ptx::Variable*> variables;
-  while (!work.empty()) {
-    const ptx::Function* function = work.back();
-    work.pop_back();
-    if (!reached.insert(function).second) continue;
-    std::set<std::string> here;
+  for (const ptx::Function* function : plan_.reached) {
     for (const ptx::Statement& statement : function->body) {
       if (const auto* text = std::get_if<ptx::Instruction>(&statement.item)) {
-        for (const ptx::Operand& operand : text->operands) collect_names(operand, here);
+        for (const ptx::Operand& operand : text->operands) collect_names(operand, names);
       } else if (const auto* variable = std::get_if<ptx::Variable>(&statement.item)) {
         if (variable->space == ptx::StateSpace::shared) variables.push_back(variable);
       }
     }
-    for (const std::string& name : here) {
-      const auto callee = layout_.functions.find(name);
-      if (callee != layout_.functions.end()) work.push_back(callee->second);
-    }
-    names.merge(here);
   }
   for (const ptx::Variable& variable : layout_.module->variables) {
     if (variable.space == ptx::StateSpace::shared && names.contains(variable.name)) {
@@ -213,7 +233,8 @@ void EntryDecoder::declare_registers(Names& names, const ptx::RegisterDeclaratio
   names[declaration.count ? declaration.name + "<" : declaration.name] = entity;
 }
 
-void EntryDecoder::declare_variable(Names& names, const ptx::Variable& variable) {
+void EntryDecoder::declare_variable(std::uint32_t instance, Names& names,
+                                    const ptx::Variable& variable) {
   Entity entity;
   entity.what = Entity::What::variable;
   switch (variable.space) {
@@ -230,16 +251,9 @@ void EntryDecoder::declare_variable(Names& names, const ptx::Variable& variable)
     }
     case ptx::StateSpace::local:
     case ptx::StateSpace::param: {
-      // A .param of a function body or signature is a local variable of the thread.
+      // A .param of a function body is a local variable of the thread.
       const Extent extent = extent_of(variable);
-      local_bytes_ = align_up(local_bytes_, extent.alignment);
-      entity.space = Space::local;
-      entity.offset = local_bytes_;
-      local_bytes_ += extent.bytes;
-      if (local_bytes_ > kMostLocalBytes) {
-        throw InputError(fmt::format("line {}: local variables exceed {} bytes a thread",
-                                     variable.ptx_line, kMostLocalBytes));
-      }
+      entity = allocate_local(instance, extent.bytes, extent.alignment, variable.ptx_line);
       break;
     }
     case ptx::StateSpace::none:
@@ -268,7 +282,7 @@ void EntryDecoder::declare(std::uint32_t instance) {
     if (const auto* registers = std::get_if<ptx::RegisterDeclaration>(&statement.item)) {
       declare_registers(names, *registers);
     } else if (const auto* variable = std::get_if<ptx::Variable>(&statement.item)) {
-      declare_variable(names, *variable);
+      declare_variable(instance, names, *variable);
     } else if (const auto* label = std::get_if<ptx::Label>(&statement.item)) {
       Entity entity;
       entity.what = Entity::What::label;
@@ -357,10 +371,19 @@ VirtualRegister EntryDecoder::constant(Kind kind, std::uint64_t value, const std
   return entry->second;
 }
 
+bool EntryDecoder::in_clusters() const {
+  return std::any_of(
+      entry_.directives.begin(), entry_.directives.end(), [](const ptx::Directive& directive) {
+        return directive.name == "reqnctapercluster" || directive.name == "explicitcluster";
+      });
+}
+
 VirtualRegister EntryDecoder::special(const std::string& name, Kind kind) {
-  const auto which = special_named(name);
+  const auto which = special_named(name, in_clusters());
   if (!which) throw Unsupported(fmt::format("special register {}", name));
-  if (kind == Kind::predicate) throw Unsupported("a special register is no predicate");
+  if (kind == Kind::predicate && *which != Special::zero) {
+    throw Unsupported("a special register is no predicate");
+  }
   const auto [entry, inserted] = specials_.try_emplace({*which, kind}, 0);
   if (inserted) entry->second = registers_.add_pinned(kind);
   return entry->second;
@@ -375,8 +398,10 @@ std::string EntryDecoder::file_name(std::uint32_t number) const {
 
 std::string EntryDecoder::text_of(const ptx::Instruction& text) const {
   std::string result;
-  for (std::size_t line = text.ptx_line; line >= 1 && line <= layout_.text_lines.size(); ++line) {
-    std::string_view part = layout_.text_lines[line - 1];
+  const SourceText& source = layout_.text_with(text.ptx_line);
+  for (std::size_t line = text.ptx_line - source.first_line;
+       line >= 1 && line <= source.lines.size(); ++line) {
+    std::string_view part = source.lines[line - 1];
     const std::size_t begin = part.find_first_not_of(" \t\r");
     if (begin != std::string_view::npos) part.remove_prefix(begin);
     const std::size_t end = part.find(';');
@@ -393,15 +418,20 @@ std::uint32_t EntryDecoder::append(const ptx::Instruction& text) {
         fmt::format("'{}' expands to more than {} instructions", entry_.name, kMostOps));
   }
   code_.ops.emplace_back();
-  code_.debug.push_back(
-      {text_of(text), file_name(text.source.file), text.source.line, text.ptx_line, {}});
+  const std::uint32_t line = text.ptx_line - layout_.text_with(text.ptx_line).first_line;
+  code_.debug.push_back({text_of(text), file_name(text.source.file), text.source.line, line, {}});
   return static_cast<std::uint32_t>(code_.ops.size() - 1);
 }
 
-void EntryDecoder::emit_unsupported(const ptx::Instruction& text, const std::string& why) {
+void EntryDecoder::emit_unsupported(std::uint32_t instance, std::uint32_t scope,
+                                    const ptx::Instruction& text, const std::string& why) {
   const std::uint32_t index = append(text);
   code_.ops[index].flow = Flow::unsupported;
   code_.debug[index].unsupported = why;
+  Kind kind = Kind::none;
+  if (text.guard && find_register(instance, scope, *text.guard, kind) && kind == Kind::predicate) {
+    set_guard(instance, scope, text, index, false);
+  }
 }
 
 void EntryDecoder::set_guard(std::uint32_t instance, std::uint32_t scope,
@@ -450,39 +480,31 @@ void EntryDecoder::decode_plain(InstructionBuilder& builder, const std::string& 
 
 void EntryDecoder::emit(std::uint32_t instance, std::uint32_t scope, const ptx::Instruction& text) {
   if (text.opcode == "call") {
-    const std::size_t before = code_.ops.size();
-    try {
-      emit_call(instance, scope, text);
-    } catch (const Unsupported& why) {
-      if (code_.ops.size() != before) throw InputError(why.what());
-      emit_unsupported(text, why.what());
-    }
-    return;
+    emit_call(instance, scope, text);
+  } else if (text.opcode == "ret") {
+    emit_return(instance, scope, text);
+  } else {
+    prepare_frame_addresses(instance, scope, text);
+    emit_plain(instance, scope, text);
   }
+}
+
+void EntryDecoder::emit_plain(std::uint32_t instance, std::uint32_t scope,
+                              const ptx::Instruction& text) {
   const std::size_t references = registers_.reference_count();
   const std::size_t label_uses = label_uses_.size();
   const std::uint32_t index = append(text);
   try {
     set_guard(instance, scope, text, index, false);
-    if (text.opcode == "ret" && instance != 0) {
-      code_.ops[index].flow = Flow::branch;
-      label_uses_.push_back({index, false, 0, instances_[instance].end_label});
-      return;
-    }
     InstructionBuilder builder(*this, text, instance, scope, code_.ops[index], index);
     decode_plain(builder, mnemonic_of(text));
   } catch (const Unsupported& why) {
     // It stops the run when reached, not before; its guard still says whether it is.
     registers_.forget_from(references);
     label_uses_.resize(label_uses);
-    code_.ops[index] = Op{};
-    code_.ops[index].flow = Flow::unsupported;
-    code_.debug[index].unsupported = why.what();
-    Kind kind = Kind::none;
-    if (text.guard && find_register(instance, scope, *text.guard, kind) &&
-        kind == Kind::predicate) {
-      set_guard(instance, scope, text, index, false);
-    }
+    code_.ops.pop_back();
+    code_.debug.pop_back();
+    emit_unsupported(instance, scope, text, why.what());
   }
 }
 
@@ -496,78 +518,6 @@ void EntryDecoder::expand(std::uint32_t instance) {
       label_position_[entity.label] = static_cast<std::uint32_t>(code_.ops.size());
     }
   }
-}
-
-void EntryDecoder::emit_call(std::uint32_t instance, std::uint32_t scope,
-                             const ptx::Instruction& text) {
-  // call{.uni} {(returns),} function {, (arguments)} {, prototype}
-  const ptx::Operand* returns = nullptr;
-  const ptx::Operand* arguments = nullptr;
-  const ptx::Operand* target = nullptr;
-  for (const ptx::Operand& operand : text.operands) {
-    if (operand.kind == ptx::Operand::Kind::call_list) {
-      (target == nullptr ? returns : arguments) = &operand;
-    } else if (target == nullptr) {
-      target = &operand;
-    }
-  }
-  if (target == nullptr) throw Unsupported("a call without a function");
-  if (target->kind != ptx::Operand::Kind::symbol) throw Unsupported("indirect calls");
-  const auto callee = layout_.functions.find(target->name);
-  if (callee == layout_.functions.end()) {
-    throw Unsupported(fmt::format("the function '{}' has no body in this module", target->name));
-  }
-  const ptx::Function& function = *callee->second;
-  if (function.is_entry) throw Unsupported("a call of an entry");
-  const std::vector<const ptx::Function*> chain = instances_[instance].callers;
-  if (std::find(chain.begin(), chain.end(), &function) != chain.end() ||
-      instances_[instance].function == &function) {
-    throw Unsupported(fmt::format("the recursive call of '{}'", target->name));
-  }
-  const std::size_t given_returns = returns == nullptr ? 0 : returns->elements.size();
-  const std::size_t given_arguments = arguments == nullptr ? 0 : arguments->elements.size();
-  if (given_returns != function.returns.size() || given_arguments != function.parameters.size()) {
-    throw Unsupported(fmt::format("the call does not fit the signature of '{}'", target->name));
-  }
-
-  const auto number = static_cast<std::uint32_t>(instances_.size());
-  {
-    Instance& callee_instance = instances_.emplace_back();
-    callee_instance.function = &function;
-    callee_instance.callers = chain;
-    callee_instance.callers.push_back(instances_[instance].function);
-  }
-  instances_[number].end_label = new_label();
-  declare(number);
-
-  // A parameter is the caller's own variable under the callee's name.
-  const auto bind = [&](const ptx::Variable& formal, const ptx::Operand& actual) {
-    const Entity* entity =
-        actual.kind == ptx::Operand::Kind::symbol ? find(instance, scope, actual.name) : nullptr;
-    if (formal.space == ptx::StateSpace::param) {
-      if (entity == nullptr || entity->what != Entity::What::variable) {
-        throw Unsupported(fmt::format("the argument for '{}' is no .param", formal.name));
-      }
-      instances_[number].scopes[0][formal.name] = *entity;
-      return;
-    }
-    throw Unsupported(fmt::format("'{}' is passed in a register", formal.name));
-  };
-  for (std::size_t i = 0; i < given_returns; ++i) {
-    bind(function.returns[i], returns->elements[i]);
-  }
-  for (std::size_t i = 0; i < given_arguments; ++i) {
-    bind(function.parameters[i], arguments->elements[i]);
-  }
-
-  if (text.guard) {
-    const std::uint32_t index = append(text);
-    code_.ops[index].flow = Flow::branch;
-    label_uses_.push_back({index, false, 0, instances_[number].end_label});
-    set_guard(instance, scope, text, index, true);
-  }
-  expand(number);
-  label_position_[instances_[number].end_label] = static_cast<std::uint32_t>(code_.ops.size());
 }
 
 }  // namespace bitgate::machine

@@ -106,8 +106,16 @@ VirtualRegister InstructionBuilder::resolve_use(const ptx::Operand& operand, Kin
       return decoder_.special(operand.name, kind);
     case Of::symbol: {
       if (operand.name == "WARP_SZ") return decoder_.constant(kind, 32);
+      if (const auto address = decoder_.frame_address(operand, kind)) return *address;
       const EntryDecoder::Entity* entity = decoder_.find(instance_, scope_, operand.name);
-      if (entity == nullptr || entity->what != EntryDecoder::Entity::What::variable) {
+      if (entity == nullptr) {
+        const auto function = decoder_.program_.function_address.find(operand.name);
+        if (function != decoder_.program_.function_address.end() && kind == Kind::b64) {
+          return decoder_.constant(kind, function->second);
+        }
+      }
+      if (entity == nullptr || entity->what != EntryDecoder::Entity::What::variable ||
+          entity->in_frame) {
         throw Unsupported(fmt::format("the address of '{}' is not known", operand.name));
       }
       const std::uint64_t value = entity->offset + static_cast<std::uint64_t>(operand.offset);
@@ -191,6 +199,11 @@ InstructionBuilder::Address InstructionBuilder::address(Field field, const ptx::
     throw Unsupported(fmt::format("variable '{}' is not declared", operand.name));
   }
   result.symbol_space = entity->space;
+  if (entity->in_frame) {
+    op.immediate += static_cast<std::int64_t>(entity->offset);
+    decoder_.registers_.refer(op_index_, field, *decoder_.frame_, RegisterUse::Role::use);
+    return result;
+  }
   decoder_.registers_.refer(op_index_, field,
                             decoder_.constant(Kind::b64, entity->offset, entity->global),
                             RegisterUse::Role::use);
@@ -200,6 +213,27 @@ InstructionBuilder::Address InstructionBuilder::address(Field field, const ptx::
 void InstructionBuilder::use_allocation_cache() {
   op.cache = static_cast<std::uint16_t>(std::min<std::uint32_t>(decoder_.code_.memory_ops, 65535));
   ++decoder_.code_.memory_ops;
+}
+
+void InstructionBuilder::unless_read(const ptx::Operand& destination, std::uint8_t mask) {
+  if (destination.kind == ptx::Operand::Kind::sink) {
+    op.extra &= mask;
+    return;
+  }
+  Kind kind = Kind::none;
+  if (const auto reg = decoder_.find_register(instance_, scope_, destination.name, kind)) {
+    decoder_.unless_read_.push_back({op_index_, *reg, mask});
+  }
+}
+
+bool InstructionBuilder::in_function() const {
+  return !decoder_.instances_[instance_].function->is_entry;
+}
+
+void InstructionBuilder::require_no_clusters() const {
+  if (decoder_.in_clusters()) {
+    throw Unsupported("launches in clusters of blocks are not implemented");
+  }
 }
 
 void InstructionBuilder::communicates() { decoder_.code_.communicates = true; }

@@ -21,6 +21,8 @@ std::vector<BasicBlock> basic_blocks(const Code& code) {
   const auto size = static_cast<std::uint32_t>(code.ops.size());
   std::vector<bool> leader(size + 1, false);
   leader[0] = true;
+  leader[code.start] = true;
+  for (const Procedure& procedure : code.procedures) leader[procedure.entry] = true;
   const auto each_target = [&](const Op& op, auto&& visit) {
     if (op.flow == Flow::branch) visit(static_cast<std::uint32_t>(op.immediate));
     if (op.flow == Flow::indirect_branch) {
@@ -30,8 +32,9 @@ std::vector<BasicBlock> basic_blocks(const Code& code) {
     }
   };
   const auto ends_block = [](const Op& op) {
-    return op.flow == Flow::branch || op.flow == Flow::indirect_branch || op.flow == Flow::exit ||
-           op.flow == Flow::trap || op.flow == Flow::unsupported;
+    return op.flow == Flow::branch || op.flow == Flow::indirect_branch || op.flow == Flow::call ||
+           op.flow == Flow::ret || op.flow == Flow::exit || op.flow == Flow::trap ||
+           op.flow == Flow::unsupported;
   };
   for (std::uint32_t i = 0; i < size; ++i) {
     const Op& op = code.ops[i];
@@ -50,7 +53,8 @@ std::vector<BasicBlock> basic_blocks(const Code& code) {
     each_target(last, [&](std::uint32_t target) {
       if (target < size) block.successors.push_back(block_of[target]);
     });
-    const bool always_leaves = ends_block(last) && !last.guarded;
+    // A call comes back: the callee's use of registers is none of the caller's, which are saved.
+    const bool always_leaves = ends_block(last) && !last.guarded && last.flow != Flow::call;
     if (!always_leaves && block.end < size) block.successors.push_back(block_of[block.end]);
   }
   return blocks;
@@ -75,8 +79,17 @@ class Pool {
 
 }  // namespace
 
-std::vector<RegisterUse::Interval> RegisterUse::intervals(const Code& code) const {
-  std::vector<Interval> result(kinds_.size());
+std::uint32_t words_of(Kind kind) { return kind == Kind::b128 ? 4 : kind == Kind::b64 ? 2 : 1; }
+
+bool RegisterUse::is_used(std::uint32_t reg) const {
+  return std::any_of(references_.begin(), references_.end(),
+                     [&](const Reference& r) { return r.reg == reg && r.role == Role::use; });
+}
+
+RegisterUse::Liveness RegisterUse::liveness(const Code& code) const {
+  Liveness liveness;
+  std::vector<Interval>& result = liveness.intervals;
+  result.resize(kinds_.size());
   const auto extend = [&](std::uint32_t reg, std::uint32_t position) {
     result[reg].begin = std::min(result[reg].begin, position);
     result[reg].end = std::max(result[reg].end, position);
@@ -100,7 +113,13 @@ std::vector<RegisterUse::Interval> RegisterUse::intervals(const Code& code) cons
         result[reg] = {0, static_cast<std::uint32_t>(code.ops.size())};
       }
     }
-    return result;
+    for (std::uint32_t i = 0; i < code.ops.size(); ++i) {
+      if (code.ops[i].flow != Flow::call) continue;
+      for (std::uint32_t reg = 0; reg < kinds_.size(); ++reg) {
+        if (!pinned_[reg] && result[reg].begin != kUnused) liveness.across[i].push_back(reg);
+      }
+    }
+    return liveness;
   }
 
   using Bits = std::vector<std::uint64_t>;
@@ -149,18 +168,21 @@ std::vector<RegisterUse::Interval> RegisterUse::intervals(const Code& code) cons
             static_cast<std::uint32_t>(w * 64) + static_cast<std::uint32_t>(__builtin_ctzll(bits)),
             blocks[b].begin);
       }
+      const bool is_call = code.ops[blocks[b].end - 1].flow == Flow::call;
       for (std::uint64_t bits = out; bits != 0; bits &= bits - 1) {
-        extend(
-            static_cast<std::uint32_t>(w * 64) + static_cast<std::uint32_t>(__builtin_ctzll(bits)),
-            blocks[b].end - 1);
+        const auto reg =
+            static_cast<std::uint32_t>(w * 64) + static_cast<std::uint32_t>(__builtin_ctzll(bits));
+        extend(reg, blocks[b].end - 1);
+        if (is_call && !pinned_[reg]) liveness.across[blocks[b].end - 1].push_back(reg);
       }
     }
   }
-  return result;
+  return liveness;
 }
 
 std::vector<std::uint32_t> RegisterUse::place(Code& code) const {
-  const std::vector<Interval> live = intervals(code);
+  const Liveness liveness_of_code = liveness(code);
+  const std::vector<Interval>& live = liveness_of_code.intervals;
   std::vector<std::uint32_t> order;
   for (std::uint32_t reg = 0; reg < kinds_.size(); ++reg) {
     if (!pinned_[reg] && live[reg].begin != kUnused) order.push_back(reg);
@@ -181,6 +203,9 @@ std::vector<std::uint32_t> RegisterUse::place(Code& code) const {
   for (std::uint32_t reg = 0; reg < kinds_.size(); ++reg) {
     if (pinned_[reg]) place_of[reg] = pools[pool_of(kinds_[reg])].take();
   }
+  // The pinned places are the first of each kind.
+  const std::uint32_t pinned[4] = {pools[0].size(), pools[1].size(), pools[2].size(),
+                                   pools[3].size()};
   for (const std::uint32_t reg : order) {
     while (!active.empty() && active.top().first < live[reg].begin) {
       const std::uint32_t ended = active.top().second;
@@ -195,6 +220,12 @@ std::vector<std::uint32_t> RegisterUse::place(Code& code) const {
   const std::uint32_t first64 = (first32 + pools[1].size() * 128 + 255) / 256 * 256;
   const std::uint32_t first128 = first64 + pools[2].size() * 256;
   code.register_bytes = first128 + pools[3].size() * 512;
+  const std::uint32_t first[4] = {0, first32, first64, first128};
+  const std::uint32_t bytes[4] = {4, 128, 256, 512};
+  for (std::size_t k = 0; k < 4; ++k) {
+    const std::uint32_t count = pools[k].size() - pinned[k];
+    if (count != 0) code.scratch.emplace_back(first[k] + pinned[k] * bytes[k], count * bytes[k]);
+  }
   std::vector<std::uint32_t> offsets(kinds_.size(), 0);
   for (std::uint32_t reg = 0; reg < kinds_.size(); ++reg) {
     switch (kinds_[reg]) {
@@ -218,6 +249,13 @@ std::vector<std::uint32_t> RegisterUse::place(Code& code) const {
       code.ops[r.op].*r.field = offsets[r.reg];
     } else {
       code.lists[r.list_index] = offsets[r.reg];
+    }
+  }
+  for (const auto& [op, registers] : liveness_of_code.across) {
+    CallSite& site = code.calls[static_cast<std::size_t>(code.ops[op].immediate)];
+    for (const std::uint32_t reg : registers) {
+      site.saved.push_back({offsets[reg], kinds_[reg]});
+      site.saved_words += words_of(kinds_[reg]);
     }
   }
   return offsets;

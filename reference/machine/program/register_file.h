@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <vector>
 
 #include "reference/machine/program/code.h"
@@ -36,10 +37,12 @@ class RegisterUse {
   }
   /// Drops what an instruction referred to so far: it turned out to be unsupported.
   void forget_from(std::size_t reference) { references_.resize(reference); }
+  /// Whether any op reads the register.
+  bool is_used(std::uint32_t reg) const;
   std::size_t reference_count() const { return references_.size(); }
 
-  /// Places all registers: writes their offsets into the ops and lists, sets register_bytes, and
-  /// returns the offset of each register.
+  /// Places all registers: writes their offsets into the ops and lists, sets register_bytes and
+  /// scratch, says what each call has to save, and returns the offset of each register.
   std::vector<std::uint32_t> place(Code& code) const;
 
  private:
@@ -54,7 +57,11 @@ class RegisterUse {
     std::uint32_t begin = 0xffffffffU;
     std::uint32_t end = 0;
   };
-  std::vector<Interval> intervals(const Code& code) const;
+  struct Liveness {
+    std::vector<Interval> intervals;                             ///< by register
+    std::map<std::uint32_t, std::vector<std::uint32_t>> across;  ///< registers, by call op
+  };
+  Liveness liveness(const Code& code) const;
 
   std::vector<Kind> kinds_;
   std::vector<bool> pinned_;

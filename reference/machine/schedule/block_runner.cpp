@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdlib>
 #include <cstring>
 #include <new>
 
@@ -56,8 +57,17 @@ AlignedBytes::AlignedBytes(std::size_t bytes)
   std::memset(data_.get(), 0, size_);
 }
 
+void LazyBytes::Free::operator()(std::byte* p) const { std::free(p); }
+
+LazyBytes::LazyBytes(std::size_t bytes)
+    : data_(static_cast<std::byte*>(std::calloc(std::max<std::size_t>(bytes, 1), 1))),
+      size_(bytes) {
+  if (data_ == nullptr) throw std::bad_alloc();
+}
+
 BlockRunner::BlockRunner(const Program::Impl& program, const Code& code, const Launch& launch,
-                         const Options& options, GlobalMemory& memory, Policy& policy,
+                         const Options& options, GlobalMemory& memory,
+                         std::span<const std::byte> constants, Policy& policy,
                          std::chrono::steady_clock::time_point deadline)
     : policy_(policy),
       deadline_(deadline),
@@ -70,6 +80,7 @@ BlockRunner::BlockRunner(const Program::Impl& program, const Code& code, const L
   state_.launch = &launch;
   state_.options = &options;
   state_.memory = &memory;
+  state_.constants = constants;
   state_.tensor_model =
       options.tensor_model != nullptr ? options.tensor_model : &numeric::tensor_model("hopper");
   state_.cached_allocation.assign(std::min<std::uint32_t>(code.memory_ops, 65535) + 1, nullptr);
@@ -157,6 +168,8 @@ void BlockRunner::fill_special(Warp& warp, const SpecialPlace& place) {
       return all(shared_bytes_);
     case Special::zero:
       return all(0);
+    case Special::one:
+      return all(1);
   }
 }
 
@@ -165,20 +178,34 @@ std::unique_ptr<Block> BlockRunner::make_block() {
   const std::uint32_t warps = (threads_ + kLanes - 1) / kLanes;
   block->shared = AlignedBytes(shared_bytes_);
   block->shared_bytes = shared_bytes_;
-  block->local.resize(std::size_t{state_.code->local_bytes} * warps * kLanes);
+  const std::size_t warp_local = std::size_t{state_.code->local_stride()} * kLanes;
+  block->local = LazyBytes(warp_local * warps);
   block->warps.resize(warps);
   for (std::uint32_t w = 0; w < warps; ++w) {
     Warp& warp = block->warps[w];
     warp.index = w;
     warp.block = block.get();
     warp.registers = AlignedBytes(state_.code->register_bytes);
-    warp.local = block->local.data() + std::size_t{state_.code->local_bytes} * w * kLanes;
+    warp.local = block->local.data() + warp_local * w;
     for (const auto& [place, value] : constants_) {
       fill(warp.registers.data(), place.offset, place.kind, value);
     }
     for (const SpecialPlace& place : state_.code->specials) fill_special(warp, place);
   }
   return block;
+}
+
+/// What registers and local variables hold before they are written is nobody's either, but the same
+/// whichever blocks the host thread ran before.
+void BlockRunner::clear(Warp& warp) const {
+  for (const auto& [offset, bytes] : state_.code->scratch) {
+    std::memset(warp.registers.data() + offset, 0, bytes);
+  }
+  const std::size_t local = state_.code->local_bytes;
+  if (local == 0) return;
+  for (std::size_t lane = 0; lane < kLanes; ++lane) {
+    std::memset(warp.local + lane * state_.code->local_stride(), 0xff, local);
+  }
 }
 
 std::unique_ptr<Block> BlockRunner::start(std::uint64_t number) {
@@ -200,9 +227,10 @@ std::unique_ptr<Block> BlockRunner::start(std::uint64_t number) {
   block->live_warps = static_cast<std::uint32_t>(block->warps.size());
   for (Barrier& barrier : block->barriers) barrier = Barrier{};
   for (Warp& warp : block->warps) {
+    clear(warp);
     const std::uint32_t first = warp.index * kLanes;
     const std::uint32_t lanes = std::min<std::uint32_t>(threads_ - first, kLanes);
-    start_warp(warp, lanes == kLanes ? kAllLanes : (1U << lanes) - 1);
+    start_warp(warp, *state_.code, lanes == kLanes ? kAllLanes : (1U << lanes) - 1);
     for (const SpecialPlace& place : state_.code->specials) {
       switch (place.special) {
         case Special::ctaid_x:

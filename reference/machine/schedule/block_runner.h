@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "reference/machine/exec/context.h"
@@ -16,8 +17,8 @@ namespace bitgate::machine {
 class BlockRunner {
  public:
   BlockRunner(const Program::Impl& program, const Code& code, const Launch& launch,
-              const Options& options, GlobalMemory& memory, Policy& policy,
-              std::chrono::steady_clock::time_point deadline);
+              const Options& options, GlobalMemory& memory, std::span<const std::byte> constants,
+              Policy& policy, std::chrono::steady_clock::time_point deadline);
 
   /// Starts block `number` of the grid.
   std::unique_ptr<Block> start(std::uint64_t number);
@@ -32,7 +33,7 @@ class BlockRunner {
 
  private:
   std::unique_ptr<Block> make_block();
-  void fill_constants(Warp& warp);
+  void clear(Warp& warp) const;
   void fill_special(Warp& warp, const SpecialPlace& place);
   Fault located(Fault fault, int lane) const;
   void check_limits();

@@ -28,7 +28,7 @@ std::uint64_t block_bytes(const Code& code, const Launch& launch) {
   const std::uint64_t threads = std::uint64_t{launch.block.x} * launch.block.y * launch.block.z;
   const std::uint64_t warps = (threads + 31) / 32;
   return warps *
-             (std::uint64_t{code.register_bytes} + 32 * std::uint64_t{code.local_bytes} + 1024) +
+             (std::uint64_t{code.register_bytes} + 32 * std::uint64_t{code.local_stride()} + 1024) +
          code.dynamic_shared_offset + launch.dynamic_shared_bytes;
 }
 
