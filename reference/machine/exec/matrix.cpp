@@ -1,212 +1,221 @@
-#include <immintrin.h>
+#include "reference/machine/exec/matrix.h"
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
-#include <cstring>
 
-#include "reference/machine/exec/lanes.h"
-#include "reference/machine/exec/memory.h"
+#include "reference/machine/exec/matrix_fragments.h"
+#include "reference/machine/exec/rounding.h"
 #include "reference/machine/program/instruction_builder.h"
-#include "reference/numeric/tensor_core.h"
 #include "reference/support/error.h"
 
-// mma, ldmatrix, movmatrix (PTX ISA 9.7.14). In all fragments, lane = 4·group + t: a register's 32
-// lanes are 8 rows (group) of 4 elements of 32 bits (t), in order.
+// mma.sync with a dense A (PTX ISA 9.7.14.5). Bits: numeric/tensor_core.h.
 
 namespace bitgate::machine {
 
 namespace {
 
+using numeric::BitProduct;
+using numeric::TensorType;
+using numeric::TileRow;
 using U32 = std::uint32_t;
-constexpr U32 kRows = 8;
-constexpr U32 kRowWords = 4;  // 8 elements of 16 bits
 
-/// Rows of a fragment register, as 4-word rows of a matrix with `stride` words a row.
-void place_rows(const U32* fragment, U32* matrix, std::size_t stride) {
-  for (std::size_t row = 0; row < kRows; ++row) {
-    std::memcpy(matrix + row * stride, fragment + row * kRowWords, kRowWords * sizeof(U32));
+constexpr std::size_t kMostRows = 16;
+
+struct MmaForm {
+  TensorType a{};
+  TensorType b{};
+  TensorType accumulator{};
+  std::uint8_t row_groups = 0;  ///< of eight rows of A
+  std::uint8_t blocks = 0;      ///< of 16 bytes of k (f64: of 32)
+  bool saturate = false;
+  BitProduct product{};
+  Rounding rounding{};
+};
+static_assert(sizeof(MmaForm) == 8);
+
+/// List: the form, then d, A, B, c.
+struct MmaOperands {
+  MmaForm form;
+  const U32* d;
+  const U32* a;
+  const U32* b;
+  const U32* c;
+
+  MmaOperands(const Context& x, const Op& op, std::size_t accumulators_a_group) {
+    const U32* list = x.state->code->lists.data() + op.list;
+    form = read_form<MmaForm>(list);
+    d = list + kFormWords<MmaForm>;
+    a = d + form.row_groups * accumulators_a_group;
+    b = a + form.row_groups * form.blocks;
+    c = b + form.blocks;
+    ++x.state->tensor_instructions;
   }
-}
+};
 
-/// Registers of m16n8 accumulators: c0, c1 are columns 2t and 2t+1 of row `group`, c2 and c3 of row
-/// `group` + 8.
-void read_accumulators(const Context& x, const U32* registers, float* matrix) {
-  for (std::size_t half = 0; half < 2; ++half) {
-    const U32* even = x.lanes32(registers[2 * half]);
-    const U32* odd = x.lanes32(registers[2 * half + 1]);
-    auto* out = reinterpret_cast<__m128i*>(matrix + half * 64);
-    for (std::size_t row = 0; row < kRows; ++row) {
-      const __m128i a = _mm_load_si128(reinterpret_cast<const __m128i*>(even) + row);
-      const __m128i b = _mm_load_si128(reinterpret_cast<const __m128i*>(odd) + row);
-      _mm_store_si128(out + 2 * row, _mm_unpacklo_epi32(a, b));
-      _mm_store_si128(out + 2 * row + 1, _mm_unpackhi_epi32(a, b));
-    }
+struct Rows {
+  std::array<TileRow, kMostRows> a{};
+  std::array<TileRow, kFragmentColumns> b{};
+  std::size_t count;
+
+  Rows(const Context& x, const MmaOperands& operands)
+      : count(operands.form.row_groups * kFragmentRows) {
+    read_rows(x, operands.a, operands.form.row_groups, operands.form.blocks, a);
+    read_rows(x, operands.b, 1, operands.form.blocks, b);
   }
-}
+  std::span<const TileRow> left() const { return std::span(a).first(count); }
+};
 
-void write_accumulators(const Context& x, const U32* registers, const float* matrix) {
-  for (std::size_t half = 0; half < 2; ++half) {
-    U32* even = x.lanes32(registers[2 * half]);
-    U32* odd = x.lanes32(registers[2 * half + 1]);
-    const float* in = matrix + half * 64;
-    for (std::size_t row = 0; row < kRows; ++row) {
-      const __m128 a = _mm_load_ps(in + 8 * row);
-      const __m128 b = _mm_load_ps(in + 8 * row + 4);
-      _mm_store_ps(reinterpret_cast<float*>(even) + 4 * row,
-                   _mm_shuffle_ps(a, b, _MM_SHUFFLE(2, 0, 2, 0)));
-      _mm_store_ps(reinterpret_cast<float*>(odd) + 4 * row,
-                   _mm_shuffle_ps(a, b, _MM_SHUFFLE(3, 1, 3, 1)));
-    }
-  }
-}
-
-/// List: 4 of d, then A's, B's, 4 of c. With k = 8 the upper half of k holds zeros, whose products
-/// have the smallest exponent and add nothing.
-template <numeric::ScalarType Type, int K>
 void mma_f32(Context& x, const Op& op) {
-  constexpr std::size_t kHalves = K / 8;
-  const U32* list = x.state->code->lists.data() + op.list;
-  alignas(32) U32 a[16][8] = {};
-  alignas(32) U32 b[8][8] = {};
-  alignas(32) float c[16 * 8];
-  const U32* next = list + 4;
-  for (std::size_t k = 0; k < kHalves; ++k) {
-    for (std::size_t m = 0; m < 2; ++m) {
-      place_rows(x.lanes32(*next++), &a[8 * m][4 * k], 8);
-    }
-  }
-  for (std::size_t k = 0; k < kHalves; ++k) place_rows(x.lanes32(*next++), &b[0][4 * k], 8);
-  read_accumulators(x, next, c);
-  numeric::tensor_core_m16n8k16(*x.state->tensor_model, Type,
-                                reinterpret_cast<const std::uint16_t*>(a),
-                                reinterpret_cast<const std::uint16_t*>(b), c, c);
-  write_accumulators(x, list, c);
-  ++x.state->tensor_instructions;
+  const MmaOperands operands(x, op, 2);
+  const MmaForm& form = operands.form;
+  require_type(x, form.a);
+  const Rows rows(x, operands);
+  alignas(32) float c[kMostRows * kFragmentColumns];
+  read_accumulators(x, operands.c, form.row_groups, c);
+  numeric::tensor_tile(*x.state->tensor_model, form.a, form.b, rows.left(), rows.b, c, c);
+  write_accumulators(x, operands.d, form.row_groups, c);
 }
 
-void list_vector(InstructionBuilder& builder, std::size_t operand, std::size_t count, bool defines,
-                 Immediates immediates = Immediates::integer) {
-  const ptx::Operand& vector = builder.operand(operand);
-  std::vector<ptx::Operand> single{vector};
-  const auto& elements = vector.kind == ptx::Operand::Kind::vector ? vector.elements : single;
-  if (elements.size() != count) throw Unsupported("a fragment of another size");
-  for (const ptx::Operand& element : elements) {
-    if (defines) {
-      builder.list_define(element, Kind::b32);
-    } else {
-      builder.list_use(element, Kind::b32, immediates);
+void mma_f16(Context& x, const Op& op) {
+  const MmaOperands operands(x, op, 1);
+  const MmaForm& form = operands.form;
+  require_type(x, form.a);
+  const Rows rows(x, operands);
+  alignas(32) std::uint16_t c[kMostRows * kFragmentColumns];
+  read_half_accumulators(x, operands.c, form.row_groups, c);
+  numeric::tensor_tile_f16(*x.state->tensor_model, form.a, form.b, rows.left(), rows.b, c, c);
+  write_half_accumulators(x, operands.d, form.row_groups, c);
+}
+
+void mma_s32(Context& x, const Op& op) {
+  const MmaOperands operands(x, op, 2);
+  const MmaForm& form = operands.form;
+  const Rows rows(x, operands);
+  alignas(32) std::int32_t c[kMostRows * kFragmentColumns];
+  read_accumulators(x, operands.c, form.row_groups, c);
+  if (form.a == TensorType::b1) {
+    numeric::bit_tile(form.product, rows.left(), rows.b, c, c);
+  } else {
+    numeric::integer_tile(form.a, form.b, rows.left(), rows.b, form.saturate, c, c);
+  }
+  write_accumulators(x, operands.d, form.row_groups, c);
+}
+
+constexpr std::uint64_t kMatrixNan64 = 0x7ff8000000000000ULL;  // measured on an H200
+
+/// f64: a register of A, B is eight rows of four elements, of c and d eight rows of columns 2t, of
+/// the next one of columns 2t + 1.
+void mma_f64(Context& x, const Op& op) {
+  const MmaOperands operands(x, op, 2);
+  const MmaForm& form = operands.form;
+  const std::size_t rows = form.row_groups * kFragmentRows;
+  double d[kMostRows * kFragmentColumns];
+  const RoundingScope scope(form.rounding);
+  const auto element = [&](const U32* registers, std::size_t index, std::size_t group,
+                           std::size_t t) {
+    return reinterpret_cast<const double*>(x.lanes64(registers[index]))[group * 4 + t];
+  };
+  for (std::size_t m = 0; m < rows; ++m) {
+    for (std::size_t n = 0; n < kFragmentColumns; ++n) {
+      double sum = element(operands.c, m / 8 * 2 + n % 2, m % 8, n / 2);
+      for (std::size_t k = 0; k < form.blocks * std::size_t{4}; ++k) {
+        sum = std::fma(element(operands.a, k / 4 * form.row_groups + m / 8, m % 8, k % 4),
+                       element(operands.b, k / 4, n, k % 4), sum);
+      }
+      d[m * kFragmentColumns + n] = std::isnan(sum) ? std::bit_cast<double>(kMatrixNan64) : sum;
     }
+  }
+  for (std::size_t i = 0; i < rows * kFragmentColumns; ++i) {
+    const std::size_t m = i / kFragmentColumns;
+    const std::size_t n = i % kFragmentColumns;
+    auto* lanes = reinterpret_cast<double*>(x.lanes64(operands.d[m / 8 * 2 + n % 2]));
+    lanes[m % 8 * 4 + n / 2] = d[i];
   }
 }
 
-template <numeric::ScalarType Type, int K>
-void decode_mma_f32(InstructionBuilder& builder) {
-  constexpr std::size_t kHalves = K / 8;
+unsigned number_after(const std::string& text, char letter) {
+  unsigned value = 0;
+  for (std::size_t i = text.find(letter) + 1; i < text.size() && text[i] >= '0' && text[i] <= '9';
+       ++i) {
+    value = 10 * value + static_cast<unsigned>(text[i] - '0');
+  }
+  return value;
+}
+
+/// mma.sync.aligned.SHAPE.row.col{.satfinite}{.rnd}.D.A.B.C{.op.popc}: only whole mnemonics of the
+/// table come here.
+void decode_mma(InstructionBuilder& builder) {
+  MmaForm form;
+  form.saturate = builder.has("satfinite");
+  if (builder.has("and")) form.product = BitProduct::bit_and;
+  for (const Rounding rounding : {Rounding::rn, Rounding::rz, Rounding::rm, Rounding::rp}) {
+    if (builder.has(name(rounding))) form.rounding = rounding;
+  }
+  std::array<TensorType, 4> types{};
+  std::size_t count = 0;
+  for (const std::string& modifier : builder.text.modifiers) {
+    TensorType type{};
+    if (count < types.size() && parse_tensor_type(modifier, type)) types[count++] = type;
+  }
+  form.accumulator = types[0];
+  form.a = types[1];
+  form.b = types[2];
+  const std::string& shape = builder.modifier(2);
+  form.row_groups = static_cast<std::uint8_t>(number_after(shape, 'm') / kFragmentRows);
+  const bool f64 = form.a == TensorType::f64;
+  const unsigned bits = number_after(shape, 'k') * static_cast<unsigned>(layout(form.a).bits);
+  form.blocks = static_cast<std::uint8_t>(bits / (f64 ? 256 : 128));
+
+  const bool half = form.accumulator == TensorType::f16;
+  const std::size_t accumulators = form.row_groups * (half ? std::size_t{1} : std::size_t{2});
+  const Kind kind = f64 ? Kind::b64 : Kind::b32;
+  const Immediates immediates = f64                                   ? Immediates::f64
+                                : form.accumulator == TensorType::f32 ? Immediates::f32
+                                                                      : Immediates::integer;
   builder.begin_list();
-  list_vector(builder, 0, 4, true);
-  list_vector(builder, 1, 2 * kHalves, false);
-  list_vector(builder, 2, kHalves, false);
-  list_vector(builder, 3, 4, false, Immediates::f32);
-  builder.use_constant(&Op::a, Kind::b32, kAllLanes);
-  builder.op.flow = Flow::converge;
-  builder.op.full = &mma_f32<Type, K>;
-}
-
-/// List: destinations. b: address.
-template <U32 Matrices, bool Transposed>
-void load_matrices(Context& x, const Op& op) {
-  // Lane 8·i + r holds the address of row r of matrix i.
-  constexpr U32 kAddresses = Matrices * kRows;
-  HostAddresses host;
-  x.activate(kAddresses == 32 ? kAllLanes : (1U << (kAddresses % 32)) - 1);
-  locate_shared(x, op.b, (op.extra & kBaseIs32Bits) != 0, op.immediate, 16, Access::read, host);
-  x.activate(kAllLanes);
-  const U32* list = x.state->code->lists.data() + op.list;
-  for (U32 i = 0; i < Matrices; ++i) {
-    U32* d = x.lanes32(list[i]);
-    if constexpr (!Transposed) {
-      for (std::size_t row = 0; row < kRows; ++row) {
-        std::memcpy(d + row * kRowWords, host[i * kRows + row], 16);
-      }
-    } else {
-      std::uint16_t matrix[kRows][8];
-      for (std::size_t row = 0; row < kRows; ++row) {
-        std::memcpy(matrix[row], host[i * kRows + row], 16);
-      }
-      for (std::size_t lane = 0; lane < kLanes; ++lane) {
-        const std::size_t column = lane / 4;
-        const std::size_t row = lane % 4 * 2;
-        d[lane] = static_cast<U32>(matrix[row + 1][column]) << 16 | matrix[row][column];
-      }
-    }
-  }
-}
-
-void decode_ldmatrix(InstructionBuilder& builder) {
-  // ldmatrix.sync.aligned.m8n8.num{.trans}{.shared}.b16 r, [p]
-  if (!builder.has("m8n8") || !builder.has("b16")) throw Unsupported("ldmatrix of another shape");
-  const bool trans = builder.has("trans");
-  const std::size_t count = builder.has("x4") ? 4 : builder.has("x2") ? 2 : 1;
-  if (!builder.has("shared") && !builder.has("shared::cta")) {
-    throw Unsupported("ldmatrix with a generic address");
-  }
-  builder.begin_list();
-  list_vector(builder, 0, count, true);
-  const auto address = builder.address(&Op::b, builder.operand(1));
-  if (address.base_is_32_bits) builder.op.extra |= kBaseIs32Bits;
-  builder.use_constant(&Op::a, Kind::b32, kAllLanes);
-  builder.op.flow = Flow::converge;
-  switch (count) {
-    case 1:
-      builder.op.full = trans ? &load_matrices<1, true> : &load_matrices<1, false>;
-      break;
-    case 2:
-      builder.op.full = trans ? &load_matrices<2, true> : &load_matrices<2, false>;
-      break;
-    default:
-      builder.op.full = trans ? &load_matrices<4, true> : &load_matrices<4, false>;
-      break;
-  }
-}
-
-void transpose_matrix(Context& x, const Op& op) {
-  const U32* a = x.lanes32(op.b);
-  U32* d = x.lanes32(op.d);
-  std::uint16_t matrix[kRows][8];
-  std::memcpy(matrix, a, sizeof(matrix));
-  for (std::size_t lane = 0; lane < kLanes; ++lane) {
-    const std::size_t column = lane / 4;
-    const std::size_t row = lane % 4 * 2;
-    d[lane] = static_cast<U32>(matrix[row + 1][column]) << 16 | matrix[row][column];
-  }
-}
-
-void decode_movmatrix(InstructionBuilder& builder) {
-  builder.define(&Op::d, builder.operand(0), Kind::b32);
-  builder.use(&Op::b, builder.operand(1), Kind::b32);
-  builder.use_constant(&Op::a, Kind::b32, kAllLanes);
-  builder.op.flow = Flow::converge;
-  builder.op.full = &transpose_matrix;
+  list_form(builder, form);
+  list_fragment(builder, 0, accumulators, true, kind);
+  list_fragment(builder, 1, std::size_t{form.row_groups} * form.blocks, false, kind, immediates);
+  list_fragment(builder, 2, form.blocks, false, kind, immediates);
+  list_fragment(builder, 3, accumulators, false, kind, immediates);
+  whole_warp(builder, f64                                   ? &mma_f64
+                      : half                                ? &mma_f16
+                      : form.accumulator == TensorType::f32 ? &mma_f32
+                                                            : &mma_s32);
 }
 
 }  // namespace
 
+void add_mma_rows(DecodeTable& table) {
+  for (const char* forms :
+       {"mma.sync.aligned.{m16n8k8,m16n8k16}.row.col.f32.{f16.f16,bf16.bf16}.f32",
+        "mma.sync.aligned.{m16n8k8,m16n8k16}.row.col.f16.f16.f16.f16",
+        "mma.sync.aligned.{m16n8k4,m16n8k8}.row.col.f32.tf32.tf32.f32",
+        "mma.sync.aligned.{m16n8k16,m16n8k32}.row.col.f32.{e4m3,e5m2}.{e4m3,e5m2}.f32",
+        "mma.sync.aligned.{m16n8k16,m16n8k32}.row.col.f16.{e4m3,e5m2}.{e4m3,e5m2}.f16",
+        "mma.sync.aligned.{m8n8k4,m16n8k4,m16n8k8,m16n8k16}.row.col{,.rn,.rz,.rm,.rp}.f64.f64.f64."
+        "f64",
+        "mma.sync.aligned.{m8n8k16,m16n8k16,m16n8k32}.row.col{,.satfinite}.s32.{s8,u8}.{s8,u8}.s32",
+        "mma.sync.aligned.{m8n8k32,m16n8k32,m16n8k64}.row.col{,.satfinite}.s32.{s4,u4}.{s4,u4}.s32",
+        "mma.sync.aligned.{m8n8k128,m16n8k128,m16n8k256}.row.col.s32.b1.b1.s32.{xor,and}.popc"}) {
+    for (const std::string& mnemonic : expand_braces(forms)) {
+      table.decoder(mnemonic, &decode_mma);
+    }
+  }
+  table.unsupported(
+      "mma.sync.aligned.m8n8k4.{row,col}.{row,col}.{f16,f32}.f16.f16.{f16,f32}",
+      "Volta's own shape: what ptxas makes of it for sm_80 and later exchanges nothing between "
+      "lanes");
+  table.unsupported("mma", "its shape, types or scaling are of sm_100 and later, or unknown");
+}
+
 void add_matrix_rows(DecodeTable& table) {
-  using numeric::ScalarType;
-  table.decoder("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32",
-                &decode_mma_f32<ScalarType::f16, 16>);
-  table.decoder("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32",
-                &decode_mma_f32<ScalarType::bf16, 16>);
-  table.decoder("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32",
-                &decode_mma_f32<ScalarType::f16, 8>);
-  table.unsupported("mma.sync.aligned.m16n8k8.row.col.f32.bf16.bf16.f32",
-                    "its rounding was not measured");
-  table.unsupported("mma",
-                    "only m16n8k16 of f16 and bf16, and m16n8k8 of f16, with f32 "
-                    "accumulators are implemented");
-  table.decoder("ldmatrix", &decode_ldmatrix);
-  table.unsupported("stmatrix", "instructions of sm_90 and later are not implemented");
-  table.decoder("movmatrix.sync.aligned.m8n8.trans.b16", &decode_movmatrix);
+  add_mma_rows(table);
+  add_sparse_mma_rows(table);
+  add_matrix_move_rows(table);
+  add_wmma_rows(table);
 }
 
 }  // namespace bitgate::machine

@@ -120,7 +120,6 @@ void add_unsupported_rows(DecodeTable& table) {
     table.unsupported(opcode, "of memory of several GPUs, which is not implemented");
   }
   table.unsupported("tcgen05", "of sm_100 and later, which no model here describes");
-  table.unsupported("wmma", "wmma is not implemented; mma is");
 }
 
 }  // namespace bitgate::machine
