@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "ci/bitgate/command.h"
+#include "ci/bitgate/list_opcodes.h"
 #include "ci/suite/exec_launch.h"
 #include "ci/suite/launch_file.h"
 #include "reference/support/error.h"
@@ -17,6 +18,7 @@ struct Arguments {
   const numeric::TensorModel* tensor_model = nullptr;
   std::string ptx;
   std::string out;
+  bool lists_opcodes = false;
   suite::ExecOptions options;
 };
 
@@ -48,6 +50,8 @@ suite::ExecResult run(const Arguments& arguments, const suite::ExecOptions& opti
 }
 
 int exec(const Session& session, const Arguments& arguments) {
+  if (arguments.lists_opcodes) return list_opcodes(session);
+  if (arguments.file.empty()) throw InputError("LAUNCH.json is required");
   suite::ExecOptions options = arguments.options;
   options.launch.interrupted = session.interrupted;
   if (!arguments.ptx.empty()) options.ptx = arguments.ptx;
@@ -76,7 +80,7 @@ void add_exec(CLI::App& program, Session& session) {
   const auto arguments = std::make_shared<Arguments>();
   Command command = add_command(program, session, "exec", "run any PTX kernel from a launch file",
                                 [&session, arguments] { return exec(session, *arguments); });
-  command.required("LAUNCH.json", arguments->file, "module, buffers and launches");
+  command.option("LAUNCH.json", arguments->file, "module, buffers and launches");
   command.device(arguments->device, "machine");
   command.option("--ptx", arguments->ptx, "FILE in place of the launch file's module");
   command.option("--out", arguments->out, "DIR for each output buffer as NAME.bin");
@@ -85,7 +89,8 @@ void add_exec(CLI::App& program, Session& session) {
   command.tensor_model(arguments->tensor_model);
   command.timeout(arguments->options.launch.time_limit);
   command.later_flag("--hazards");
-  command.later_flag("--list-opcodes");
+  command.flag("--list-opcodes", arguments->lists_opcodes,
+               "what the machine makes of each opcode, and whether hardware vectors test it");
   command.footer(suite::launch_file_help());
 }
 

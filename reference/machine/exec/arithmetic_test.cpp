@@ -499,6 +499,19 @@ TEST(Comparisons, OfPairsGiveTwoPredicates) {
   EXPECT_EQ(machine.out(5, 4), 0U);
 }
 
+TEST(Comparisons, SelectionOfNegativeHalfwordsKeepsTheirWidth) {
+  TestMachine machine;
+  const Outcome outcome = machine.run(
+      "setp.lt.u32 %p1, %t2, 8; selp.b16 %h1, -1, -2, %p1; slct.s16.s32 %h2, -3, 4, 0;\n"
+      "mov.b32 %r1, {%h1,%h2}; mul.wide.u16 %r2, %h1, %h1; cvt.u32.u16 %r3, %h2;\n"
+      "st.global.v2.u32 [%rd2], {%r1,%r2}; st.global.u32 [%rd2+8], %r3; ret;");
+  ASSERT_FALSE(outcome.fault) << TestMachine::describe(outcome);
+  EXPECT_EQ(machine.out(5, 0), 0xfffdffffU);
+  EXPECT_EQ(machine.out(5, 1), 0xfffe0001U);
+  EXPECT_EQ(machine.out(5, 2), 0xfffdU);
+  EXPECT_EQ(machine.out(9, 0), 0xfffdfffeU);
+}
+
 TEST(DataMovement, PacksBytesAndQuadwords) {
   TestMachine machine;
   machine.in(5, 0) = 0x44332211;

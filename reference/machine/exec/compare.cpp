@@ -346,8 +346,9 @@ void decode_set(InstructionBuilder& builder) {
   builder.op.masked = builder.op.full;
 }
 
-template <bool Masked, class Lane>
+template <bool Masked, class T>
 void selp(Context& x, const Op& op) {
+  using Lane = Stored<T>;
   auto* d = reinterpret_cast<Lane*>(x.registers + op.d);
   const auto* a = reinterpret_cast<const Lane*>(x.registers + op.a);
   const auto* b = reinterpret_cast<const Lane*>(x.registers + op.b);
@@ -355,7 +356,8 @@ void selp(Context& x, const Op& op) {
   const U32* mask = x.lane_mask.data();
   BITGATE_LANE_LOOP
   for (std::size_t lane = 0; lane < kLanes; ++lane) {
-    const Lane value = (p & kLaneBit[lane]) != 0 ? a[lane] : b[lane];
+    // Immediates of 16 bits come with their sign.
+    const Lane value = to_lane<T>(from_lane<T>((p & kLaneBit[lane]) != 0 ? a[lane] : b[lane]));
     if constexpr (Masked) {
       d[lane] = mask[lane] != 0 ? value : d[lane];
     } else {
@@ -364,14 +366,14 @@ void selp(Context& x, const Op& op) {
   }
 }
 
-template <class Lane>
+template <class T>
 [[gnu::cold]] void selp_rows(DecodeTable& table, std::initializer_list<const char*> types) {
   for (const char* type : types) {
     DecodeTable::Row row;
     row.mnemonic = std::string("selp.") + type;
-    row.operands = {kind_of<Lane>(), kind_of<Lane>(), kind_of<Lane>(), Kind::predicate};
-    row.full = &selp<false, Lane>;
-    row.masked = &selp<true, Lane>;
+    row.operands = {kind_of<T>(), kind_of<T>(), kind_of<T>(), Kind::predicate};
+    row.full = &selp<false, T>;
+    row.masked = &selp<true, T>;
     if (std::string_view(type) == "f32" || std::string_view(type) == "f64") row.type = type;
     table.add(row);
   }
@@ -465,9 +467,11 @@ template <Property P>
                       "set." + float_order + combine + ".{u16,s16,u32,s32,bf16}.bf16",
                       "set." + float_order + combine + "{,.ftz}.{u32,s32,f16x2}.f16x2",
                       "set." + float_order + combine + ".{u32,s32,bf16x2}.bf16x2"});
-  selp_rows<U32>(table, {"b16", "u16", "s16", "b32", "u32", "s32", "f32", "f16", "bf16"});
+  selp_rows<std::uint16_t>(table, {"b16", "u16", "s16", "f16", "bf16"});
+  selp_rows<U32>(table, {"b32", "u32", "s32", "f32"});
   selp_rows<std::uint64_t>(table, {"b64", "u64", "s64", "f64"});
-  slct_rows<U32>(table, {"b16", "u16", "s16", "b32", "u32", "s32", "f32"});
+  slct_rows<std::uint16_t>(table, {"b16", "u16", "s16"});
+  slct_rows<U32>(table, {"b32", "u32", "s32", "f32"});
   slct_rows<std::uint64_t>(table, {"b64", "u64", "s64", "f64"});
   testp_rows<Property::finite>(table, "finite");
   testp_rows<Property::infinite>(table, "infinite");

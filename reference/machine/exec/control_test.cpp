@@ -239,14 +239,14 @@ EARLY:
 TEST(Stops, UnsupportedNamesInstructionLineAndReasonOnlyWhenReached) {
   TestMachine machine;
   Outcome outcome =
-      machine.run(".file 1 \"kernel.cu\"\n.loc 1 42 3\nex2.approx.f32 %f1, %f2; ret;");
+      machine.run(".file 1 \"kernel.cu\"\n.loc 1 42 3\nwgmma.fence.sync.aligned; ret;");
   ASSERT_TRUE(outcome.fault);
   EXPECT_EQ(outcome.fault->kind, Fault::Kind::unsupported);
-  EXPECT_EQ(outcome.fault->site.instruction, "ex2.approx.f32 %f1, %f2");
+  EXPECT_EQ(outcome.fault->site.instruction, "wgmma.fence.sync.aligned");
   EXPECT_EQ(outcome.fault->site.line, 42U);
   EXPECT_EQ(outcome.fault->site.file, "kernel.cu");
   EXPECT_NE(outcome.fault->message.find("approximation"), std::string::npos);
-  outcome = machine.run("setp.eq.u32 %p1, %t2, 99; @%p1 ex2.approx.f32 %f1, %f2; ret;");
+  outcome = machine.run("setp.eq.u32 %p1, %t2, 99; @%p1 wgmma.fence.sync.aligned; ret;");
   EXPECT_FALSE(outcome.fault);
   outcome = machine.run("add.s32 %r1, %rd1, 1; ret;");
   ASSERT_TRUE(outcome.fault);

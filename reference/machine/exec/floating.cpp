@@ -13,36 +13,24 @@ namespace bitgate::machine {
 
 namespace {
 
-/// A function under a rounding mode. It is kept out of line from the mode change by the memory
-/// barriers of RoundingScope: sources and destination are memory.
-template <Rounding R, auto F>
+/// A function under the rounding in Op::immediate. It is kept out of line from the mode change by
+/// the memory barriers of RoundingScope: sources and destination are memory.
+template <auto F>
 void rounded(Context& x, const Op& op) {
-  const RoundingScope scope(R);
+  const RoundingScope scope(static_cast<Rounding>(op.immediate));
   ScalarSignature<decltype(&decltype(F)::operator())>::template apply<F>(x, op);
 }
 
 template <auto F>
 [[gnu::cold]] void add_rounded(DecodeTable& table, Rounding rounding, const std::string& mnemonic) {
-  DecodeTable::Row row = SignatureOf<F>::row(mnemonic);
-  switch (rounding) {
-    case Rounding::rn:
-      row = lanes<F>(mnemonic);
-      break;
-    case Rounding::rz:
-      row.full = &rounded<Rounding::rz, F>;
-      row.masked = row.full;
-      break;
-    case Rounding::rm:
-      row.full = &rounded<Rounding::rm, F>;
-      row.masked = row.full;
-      break;
-    case Rounding::rp:
-      row.full = &rounded<Rounding::rp, F>;
-      row.masked = row.full;
-      break;
-    case Rounding::rna:
-      return;  // no arithmetic instruction has it
+  if (rounding == Rounding::rn) {
+    table.add(lanes<F>(mnemonic));
+    return;
   }
+  DecodeTable::Row row = SignatureOf<F>::row(mnemonic);
+  row.full = &rounded<F>;
+  row.masked = row.full;
+  row.immediate = static_cast<std::int64_t>(rounding);
   table.add(row);
 }
 

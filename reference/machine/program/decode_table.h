@@ -34,7 +34,7 @@ class DecodeTable {
     Handler masked = nullptr;
     std::string_view type;           ///< float type of immediates: "f32", "f64" or ""
     std::int64_t immediate = 0;      ///< into Op::immediate, for a handler that serves several rows
-    Decoder decoder = nullptr;       ///< instead of the above
+    Decoder decoder = nullptr;       ///< of the operands; it finds handlers and immediate in the op
     std::string_view unsupported;    ///< why; empty: supported
     bool approximate = false;        ///< PTX does not fix its bits: the machine runs a stated model
     std::vector<std::string> forms;  ///< of a decoder: the mnemonics it takes, for the opcode table

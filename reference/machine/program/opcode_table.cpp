@@ -4,21 +4,18 @@
 
 #include <algorithm>
 #include <array>
-#include <iterator>
 #include <map>
+#include <set>
 #include <tuple>
 #include <utility>
 
 #include "reference/machine/program/decode_table.h"
 #include "reference/machine/ptx/types.h"
+#include "reference/machine/vectors/form.h"
 
 namespace bitgate::machine {
 
 namespace {
-
-constexpr std::string_view kRecorded[] = {
-#include "reference/machine/vectors/forms.inc"
-    ""};
 
 /// Types of operands that no variable can have.
 constexpr std::array<std::string_view, 10> kElementTypes{
@@ -83,14 +80,17 @@ std::string opcode_and_types(std::string_view mnemonic) {
   return std::string(mnemonic.substr(0, mnemonic.find('.'))) + (types.empty() ? "" : ".") + types;
 }
 
-std::span<const std::string_view> recorded_forms() {
-  // Without the last, which keeps the array from being empty.
-  return std::span(kRecorded).first(std::size(kRecorded) - 1);
+std::set<std::string> recorded_mnemonics() {
+  std::set<std::string> mnemonics;
+  for (const vectors::Form& form : vectors::forms()) {
+    for (std::string& mnemonic : vectors::mnemonics(form)) mnemonics.insert(std::move(mnemonic));
+  }
+  return mnemonics;
 }
 
 std::vector<OpcodeRow> opcode_table() {
   std::map<std::tuple<std::string, std::string, Support, std::string>, OpcodeRow> rows;
-  const auto recorded = recorded_forms();
+  const std::set<std::string> recorded = recorded_mnemonics();
   const auto add = [&](const std::string& mnemonic, const DecodeTable::Row& from) {
     const Support support = !from.unsupported.empty() ? Support::unsupported
                             : from.approximate        ? Support::approximate
@@ -103,8 +103,7 @@ std::vector<OpcodeRow> opcode_table() {
     row.types = types;
     row.support = support;
     row.reason = reason;
-    row.forms.push_back(
-        {mnemonic, std::ranges::find(recorded, std::string_view(mnemonic)) != recorded.end()});
+    row.forms.push_back({mnemonic, recorded.contains(mnemonic)});
   };
   for (const auto& [mnemonic, row] : DecodeTable::instance().rows()) {
     if (row.forms.empty()) add(mnemonic, row);
