@@ -7,6 +7,7 @@
 #include "ci/suite/judge_hash.h"
 #include "reference/formats/quantize.h"
 #include "reference/support/file.h"
+#include "reference/support/file_lock.h"
 #include "reference/support/sha256.h"
 
 namespace bitgate::suite {
@@ -72,6 +73,8 @@ std::vector<fs::path> built_in_checkpoints(const fs::path& model, const fs::path
   }
   const std::string stamp =
       fmt::format("model {}\nsources {}\n", sha256(read_file(model)), judge_hash());
+  // Gates and tests that start together make them once.
+  const FileLock lock(fs::path(folder) += ".lock");
   const bool ready = is_stamped(folder, stamp);
   if (!ready) fs::remove_all(folder, error);
   std::vector<fs::path> checkpoints;
