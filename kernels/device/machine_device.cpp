@@ -135,6 +135,7 @@ class MachineDevice final : public Device {
       machine::Outcome result = machine::run(*program, run, memory_, machine_options);
       outcome.thread_instructions = result.thread_instructions;
       outcome.tensor_instructions = result.tensor_instructions;
+      outcome.printed = std::move(result.printed);
       if (result.fault) {
         outcome.status = status_of(result.fault->kind);
         outcome.message = result.fault->message;

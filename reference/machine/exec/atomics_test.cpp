@@ -26,9 +26,9 @@ unsigned bits_of(const std::string& type) {
   return static_cast<unsigned>(std::stoul(type.substr(type.find_first_of("0123456789"))));
 }
 
-class Atomics : public ::testing::TestWithParam<const char*> {};
+class EveryAtomic : public ::testing::TestWithParam<const char*> {};
 
-TEST_P(Atomics, GiveTheOldValueAndStoreTheNew) {
+TEST_P(EveryAtomic, GiveTheOldValueAndStoreTheNew) {
   const std::uint64_t f64_sum = std::bit_cast<std::uint64_t>(0.75);
   const std::vector<AtomicCase> cases{
       {"add.u32", 0xffffffff, 3, 0, 2},
@@ -112,8 +112,8 @@ TEST_P(Atomics, GiveTheOldValueAndStoreTheNew) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Spaces, Atomics, ::testing::Values("generic", "global", "shared"),
-                         [](const auto& info) { return std::string(info.param); });
+INSTANTIATE_TEST_SUITE_P(Spaces, EveryAtomic, ::testing::Values("generic", "global", "shared"),
+                         [](const auto& space) { return std::string(space.param); });
 
 TEST(Atomics, FlushSubnormalsInGlobalMemoryWhereTheResultIsRead) {
   // 2^-149 + 2^-149, by atom and by red, in global and in shared memory.
