@@ -245,7 +245,7 @@ TEST(Stops, UnsupportedNamesInstructionLineAndReasonOnlyWhenReached) {
   EXPECT_EQ(outcome.fault->site.instruction, "wgmma.fence.sync.aligned");
   EXPECT_EQ(outcome.fault->site.line, 42U);
   EXPECT_EQ(outcome.fault->site.file, "kernel.cu");
-  EXPECT_NE(outcome.fault->message.find("clusters"), std::string::npos);
+  EXPECT_NE(outcome.fault->message.find("warp group"), std::string::npos);
   outcome = machine.run("setp.eq.u32 %p1, %t2, 99; @%p1 wgmma.fence.sync.aligned; ret;");
   EXPECT_FALSE(outcome.fault);
   outcome = machine.run("add.s32 %r1, %rd1, 1; ret;");
