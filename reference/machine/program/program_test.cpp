@@ -166,7 +166,9 @@ TEST(DecodeTableRows, AreCompleteAndSayWhyNot) {
 std::string everything() {
   return TestMachine::module(R"(
     .shared .align 16 .b8 s[512];
+    .shared .align 8 .b64 bar;
     .local .align 4 .b8 l[8];
+    .reg .b128 %q<2>;
     mov.u32 %r1, s;
     ld.global.v4.u32 {%r2,%r3,%r4,%r5}, [%rd1];
     shl.b32 %r6, %t2, 4;
@@ -191,12 +193,51 @@ TABLE: .branchtargets SKIP, END;
 SKIP:
     cvt.rn.f16.f32 %h1, %f1;
     { .param .b32 x; st.param.b32 [x], %r2; call f, (x); }
+    { .param .b32 n; .param .b64 r; st.param.b32 [n], 3; call (r), down, (n);
+      ld.param.b64 %rd6, [r]; }
+    ld.global.u64 %rd7, [table+8];
+    { .param .b32 n; .param .b64 r; st.param.b32 [n], %t2;
+      P: .callprototype (.param .b64 _) _ (.param .b32 _);
+      call (r), %rd7, (n), P; }
+    mov.u64 %rd8, word;
+    cvta.global.u64 %rd8, %rd8;
+    { .param .b64 a; .param .b64 b; .param .b32 c; st.param.b64 [a], %rd8; st.param.b64 [b], %rd8;
+      call (c), vprintf, (a, b); }
+    { .param .b64 a; .param .b64 b; st.param.b64 [a], 16; call (b), malloc, (a);
+      ld.param.b64 %rd9, [b]; st.param.b64 [a], %rd9; call free, (a); }
+    alloca.u64 %rd10, 64, 16;
+    st.local.u32 [%rd10+8], %r2;
+    setp.eq.u32 %p4, %t2, 0;
+    @%p4 mbarrier.init.shared.b64 [bar], 32;
+    bar.warp.sync -1;
+    mbarrier.arrive.shared.b64 %rd11, [bar];
+    mbarrier.test_wait.shared.b64 %p5, [bar], %rd11;
+    ld.global.b128 %q1, [%rd1];
+    st.shared.b128 [%r7], %q1;
+    atom.global.add.noftz.f16x2 %r18, [counter], %r3;
+    red.shared.max.s32 [%r7], %r3;
+    elect.sync %r19|%p6, -1;
     atom.global.add.u32 %r17, [counter], 1;
 END:
     st.global.v2.u32 [%rd2], {%r14, %r17};
     ret;)",
-                             ".global .u32 counter;\n.func f(.param .b32 a) { .reg .b32 %r<3>; "
-                             "ld.param.b32 %r1, [a]; ret; }\n");
+                             R"(.global .u32 counter;
+.extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 a);
+.extern .func (.param .b64 p) malloc(.param .b64 n);
+.extern .func free(.param .b64 p);
+.global .align 8 .b8 word[8] = {37, 100, 37, 115, 0};
+.visible .func (.param .b64 r) down(.param .b32 n);
+.global .align 8 .u64 table[2] = {word, down};
+.const .align 8 .u64 same[1] = {table};
+.func f(.param .b32 a) { .reg .b32 %r<3>; ld.param.b32 %r1, [a]; ret; }
+.visible .func (.param .b64 r) down(.param .b32 n) {
+  .local .align 8 .b8 x[16]; .reg .b32 %r<4>; .reg .b64 %rd<4>; .reg .pred %p;
+  ld.param.b32 %r1, [n]; mov.b64 %rd1, x; st.local.b64 [x+8], %rd1; setp.eq.u32 %p, %r1, 0;
+  @%p ret; sub.u32 %r2, %r1, 1;
+  { .param .b32 m; .param .b64 q; st.param.b32 [m], %r2; call (q), down, (m);
+    ld.param.b64 %rd2, [q]; }
+  st.param.b64 [r], %rd2; ret; }
+)");
 }
 
 TEST(HostileText, NeverCrashesTheDecoderOrTheRun) {
