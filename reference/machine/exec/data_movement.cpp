@@ -25,9 +25,8 @@ void move_clock(Context& x, const Op& op) {
   constexpr std::uint64_t kStep = 32;
   auto* d = reinterpret_cast<Lane*>(x.registers + op.d);
   x.warp->clock += kStep;
-  each_lane(x.active, [&](std::size_t lane) {
-    d[lane] = static_cast<Lane>(x.warp->clock >> op.immediate);
-  });
+  each_lane(x.active,
+            [&](std::size_t lane) { d[lane] = static_cast<Lane>(x.warp->clock >> op.immediate); });
 }
 
 /// `Parts` elements of `Bits` each, the first lowest, into one register.
