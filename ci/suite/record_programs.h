@@ -24,9 +24,8 @@ struct RecordProgramsOptions {
 /// A program whose outputs differ.
 struct ProgramDifference {
   std::uint64_t seed = 0;
-  /// The named rule that covers it; empty: none does. "nan_payload": with every NaN that an f64
-  /// instruction gives made the same, the outputs are the same (ptxas may swap the operands of an
-  /// addition, and the payload that is kept with them).
+  /// The named rule that covers it; empty: none does. "nan_payload", "abs_of_least": the same
+  /// program without that one thing which is left to compilers (RandomProgram) gives the same bits.
   std::string rule;
   std::string text;     ///< its statements, those left out without which it still differs
   std::string example;  ///< of the first differing lane: registers at first, both results

@@ -29,14 +29,14 @@ class RandomProgram {
 
   struct Emission {
     std::set<std::size_t> without;  ///< statements left out
-    /// After each f64 result, replace any NaN by one and the same: what differs only without this
-    /// is the payload of a NaN.
-    bool canonical_nan = false;
+    bool canonical_nan = true;      ///< NaN whose payload is open are replaced by one and the same
+    bool clamped_abs = true;        ///< abs takes no least integer
   };
+  /// As the program is: all statements, in one of twenty with what is left to compilers.
+  Emission emission() const;
   /// An entry `name` with the parameters (.u64 in, .u64 out): thread i reads register k of kWords
   /// at in + 8·(k·threads + i) and writes it back to out in the same place.
-  std::string entry(const std::string& name, std::uint32_t threads,
-                    const Emission& emission = {{}, false}) const;
+  std::string entry(const std::string& name, std::uint32_t threads, const Emission& emission) const;
   /// Its statements alone, for people.
   std::string text(const Emission& emission) const;
 
@@ -57,7 +57,8 @@ class RandomProgram {
     std::size_t id = 0;
     std::string text;             ///< instruction, its guard included
     std::string guard;            ///< branch: the predicate; loop: the trip count's source
-    std::string f64_result;       ///< the register, where there is one
+    std::string canonical;        ///< instructions that replace a NaN with an open payload
+    std::string clamped;          ///< instead of text, where that is abs
     std::vector<Statement> then;  ///< the body
     std::vector<Statement> otherwise;
   };

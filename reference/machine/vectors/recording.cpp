@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
 #include <map>
 #include <optional>
 
 #include "reference/machine/vectors/inputs.h"
+#include "reference/machine/vectors/range_coder.h"
 #include "reference/support/error.h"
 #include "reference/support/sha256.h"
 
@@ -16,7 +18,6 @@ namespace bitgate::machine::vectors {
 namespace {
 
 constexpr std::string_view kMagic = "bitgate hardware vectors 1\n";
-constexpr std::size_t kGroup = 8;
 
 unsigned register_bits(Value value) { return shape(value).register_bits; }
 
@@ -37,43 +38,39 @@ std::vector<std::byte> difference(std::span<const std::byte> a, std::span<const 
   return result;
 }
 
-std::vector<std::byte> encode(std::span<const std::byte> bytes) {
-  std::vector<std::byte> out;
-  for (std::size_t at = 0; at < bytes.size(); at += kGroup) {
-    const auto group = bytes.subspan(at, std::min(kGroup, bytes.size() - at));
-    const std::size_t mask_at = out.size();
-    out.push_back(std::byte{0});
-    for (std::size_t i = 0; i < group.size(); ++i) {
-      if (group[i] == std::byte{0}) continue;
-      out[mask_at] |= static_cast<std::byte>(1U << i);
-      out.push_back(group[i]);
-    }
-  }
-  return out;
-}
-
 [[noreturn]] void malformed(std::string_view what) {
   throw InputError(fmt::format("the hardware vectors are malformed: {}", what));
 }
 
-std::vector<std::byte> decode(std::span<const std::byte> encoded, std::size_t bytes) {
-  std::vector<std::byte> out;
-  std::size_t at = 0;
-  while (out.size() < bytes) {
-    if (at == encoded.size()) malformed("a form's bits end early");
-    const auto mask = static_cast<unsigned>(encoded[at++]);
-    for (std::size_t i = 0; i < kGroup && out.size() < bytes; ++i) {
-      if ((mask >> i & 1U) == 0) {
-        out.push_back(std::byte{0});
-        continue;
+/// Probabilities by the byte's place in its word, what is above it there, and whether the bits are
+/// a difference.
+class Models {
+ public:
+  /// Calls code(model, byte) for each byte of a form's bits.
+  template <class Bytes, class Code>
+  void for_each(const Form& form, bool difference, Bytes& bytes, const Code& code) {
+    std::size_t at = 0;
+    for (std::size_t k = 0; k < form.results.size() && at < bytes.size(); ++k) {
+      const unsigned bits = register_bits(form.results[k]);
+      const std::size_t width = std::max(1U, bits / 8);
+      const std::size_t end = std::min(bytes.size(), at + std::size_t{form.threads} * bits / 8);
+      bool before = false;
+      for (; at < end; at += width) {
+        bool above = before;
+        before = false;
+        for (std::size_t i = width; i-- > 0;) {
+          auto& byte = bytes[at + i];
+          code(models_[difference ? 1 : 0][std::countr_zero(width)][i][above ? 1 : 0], byte);
+          above = byte != std::byte{0};
+          before = before || above;
+        }
       }
-      if (at == encoded.size()) malformed("a form's bits end early");
-      out.push_back(encoded[at++]);
     }
   }
-  if (at != encoded.size()) malformed("a form has more bits than outputs");
-  return out;
-}
+
+ private:
+  ByteModel models_[2][4][8][2];
+};
 
 /// Words are stored of the first results, in the value of each.
 std::size_t stored_bytes(const Form& form) {
@@ -181,32 +178,42 @@ Recorded record(const Form& form, std::span<const std::uint64_t> words, std::uin
 
 std::vector<std::byte> serialise(const Recording& recording) {
   std::string index;
-  std::vector<std::byte> payload;
+  std::vector<std::byte> hashes;
+  RangeEncoder encoder;
+  Models models;
   std::map<std::string, std::vector<std::size_t>> families;
+  const auto set_bytes = [](std::span<const std::byte> bytes) {
+    return std::ranges::count_if(bytes, [](std::byte byte) { return byte != std::byte{0}; });
+  };
   for (std::size_t i = 0; i < recording.forms.size(); ++i) {
     const Recorded& each = recording.forms[i];
-    auto& relatives = families[family(form(each.form))];
-    std::vector<std::byte> best = encode(each.bits);
+    const Form& of = form(each.form);
+    auto& relatives = families[family(of)];
+    std::vector<std::byte> best = each.bits;
     std::optional<std::size_t> base;
     for (const std::size_t relative : relatives) {
-      auto encoded = encode(difference(each.bits, recording.forms[relative].bits));
-      if (encoded.size() >= best.size()) continue;
-      best = std::move(encoded);
+      auto rest = difference(each.bits, recording.forms[relative].bits);
+      if (set_bytes(rest) >= set_bytes(best)) continue;
+      best = std::move(rest);
       base = relative;
     }
     relatives.push_back(i);
-    index += fmt::format("{}\t{}\t{}\t{}\t{}\n", each.form, each.threads,
-                         base ? std::to_string(*base) : "-", best.size(), each.hashes.size());
-    payload.insert(payload.end(), best.begin(), best.end());
-    for (const Digest& hash : each.hashes) payload.insert(payload.end(), hash.begin(), hash.end());
+    index += fmt::format("{}\t{}\t{}\t{}\n", each.form, each.threads,
+                         base ? std::to_string(*base) : "-", each.hashes.size());
+    for (const Digest& hash : each.hashes) hashes.insert(hashes.end(), hash.begin(), hash.end());
+    models.for_each(of, base.has_value(), best,
+                    [&](ByteModel& model, std::byte byte) { encoder.encode(model, byte); });
   }
   const std::string head =
       fmt::format("{}device {}\nseed {}\nforms {}\n{}\n", kMagic, recording.device, recording.seed,
                   recording.forms.size(), index);
   std::vector<std::byte> file;
-  const auto bytes = std::as_bytes(std::span(head));
-  file.insert(file.end(), bytes.begin(), bytes.end());
-  file.insert(file.end(), payload.begin(), payload.end());
+  const auto append = [&](std::span<const std::byte> bytes) {
+    file.insert(file.end(), bytes.begin(), bytes.end());
+  };
+  append(std::as_bytes(std::span(head)));
+  append(hashes);
+  append(encoder.finish());
   return file;
 }
 
@@ -217,48 +224,41 @@ Recording parse_recording(std::span<const std::byte> file) {
   recording.device = lines.after("device ");
   recording.seed = number(lines.after("seed "));
   const std::uint64_t count = number(lines.after("forms "));
-  struct Place {
-    std::optional<std::size_t> base;
-    std::size_t encoded = 0;
-    std::size_t hashes = 0;
-  };
-  std::vector<Place> places;
+  std::vector<std::optional<std::size_t>> bases;
   for (std::uint64_t i = 0; i < count; ++i) {
     const auto parts = fields(lines.next());
-    if (parts.size() != 5) malformed("a form's line has not five parts");
-    Place place;
+    if (parts.size() != 4) malformed("a form's line has not four parts");
+    const Form& of = form(parts[0]);
+    if (number(parts[1]) != of.threads) malformed(of.name + " has another number of threads");
+    if (number(parts[3]) != hash_count(of)) malformed(of.name + " has another number of hashes");
+    std::optional<std::size_t>& base = bases.emplace_back();
     if (parts[2] != "-") {
-      place.base = number(parts[2]);
-      if (*place.base >= i) malformed("a base form does not come earlier");
+      base = number(parts[2]);
+      if (*base >= i) malformed("a base form does not come earlier");
     }
-    place.encoded = number(parts[3]);
-    place.hashes = number(parts[4]);
-    places.push_back(place);
-    recording.forms.push_back({.form = std::string(parts[0]),
-                               .threads = static_cast<std::uint32_t>(number(parts[1])),
-                               .bits = {},
-                               .hashes = {}});
+    recording.forms.push_back({.form = of.name, .threads = of.threads, .bits = {}, .hashes = {}});
   }
   if (!lines.next().empty()) malformed("no empty line after the forms");
   std::size_t at = lines.at();
-  const auto take = [&](std::size_t bytes) {
-    if (bytes > file.size() - at) malformed("the file ends early");
-    at += bytes;
-    return file.subspan(at - bytes, bytes);
-  };
-  for (std::size_t i = 0; i < places.size(); ++i) {
-    Recorded& each = recording.forms[i];
-    const Form& of = form(each.form);
-    if (each.threads != of.threads) malformed(each.form + " has another number of threads");
-    if (places[i].hashes != hash_count(of)) malformed(each.form + " has another number of hashes");
-    each.bits = decode(take(places[i].encoded), stored_bytes(of));
-    if (places[i].base) each.bits = difference(each.bits, recording.forms[*places[i].base].bits);
-    for (std::size_t h = 0; h < places[i].hashes; ++h) {
-      const auto bytes = take(sizeof(Digest));
-      std::ranges::copy(bytes, each.hashes.emplace_back().begin());
+  for (Recorded& each : recording.forms) {
+    each.hashes.resize(hash_count(form(each.form)));
+    for (Digest& hash : each.hashes) {
+      if (hash.size() > file.size() - at) malformed("the file ends early");
+      std::ranges::copy(file.subspan(at, hash.size()), hash.begin());
+      at += hash.size();
     }
   }
-  if (at != file.size()) malformed("more bytes than forms");
+  RangeDecoder decoder(file.subspan(at));
+  Models models;
+  for (std::size_t i = 0; i < recording.forms.size(); ++i) {
+    Recorded& each = recording.forms[i];
+    const Form& of = form(each.form);
+    each.bits.resize(stored_bytes(of));
+    models.for_each(of, bases[i].has_value(), each.bits,
+                    [&](ByteModel& model, std::byte& byte) { byte = decoder.decode(model); });
+    if (bases[i]) each.bits = difference(each.bits, recording.forms[*bases[i]].bits);
+  }
+  if (!decoder.ended_well()) malformed("the coded bits end early or late");
   return recording;
 }
 

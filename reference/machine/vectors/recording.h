@@ -32,15 +32,14 @@ constexpr std::size_t kHashedWords = 256;
 ///     bitgate hardware vectors 1
 ///     device NVIDIA H200, driver 580.159.03
 ///     seed 1
-///     forms 2511
-///     NAME <tab> threads <tab> line of the base form, or - <tab> encoded bytes <tab> hashes
+///     forms 2523
+///     NAME <tab> threads <tab> number of the base form, or - <tab> hashes
 ///     …
-///     (an empty line, then for each form its encoded bits and its hashes)
+///     (an empty line, the hashes of all forms, then the bits of all forms, coded)
 ///
 /// A word is the register of the result, little-endian: 1 bit (eight a byte), 2, 4 or 8 bytes. The
 /// bits are first combined by exclusive or with those of the base form, an earlier one of the same
-/// inputs and the same width whose outputs are alike; then of each 8 bytes one byte says which are
-/// not zero, and these follow.
+/// inputs and widths whose outputs are alike; then one range coder packs them all.
 struct Recording {
   std::string device;
   std::uint64_t seed = 0;
