@@ -34,7 +34,7 @@ const char* verb(Access access) { return access == Access::read ? "read" : "writ
 [[noreturn]] void fault_misaligned(Space space, Access access, std::size_t lane,
                                    std::uint64_t address, std::uint32_t bytes, std::string buffer,
                                    std::int64_t offset) {
-  fault_at(space, Fault::Kind::misaligned, lane, address, bytes, buffer, offset,
+  fault_at(space, Fault::Kind::misaligned, lane, address, bytes, std::move(buffer), offset,
            fmt::format("{} of {} bytes in {} memory at {:#x}, which is not a multiple of {}",
                        verb(access), bytes, name(space), address, bytes));
 }

@@ -41,9 +41,8 @@ DecodeTable::Row plain_row(const std::string& mnemonic, std::span<const Kind> op
   return row;
 }
 
-void DecodeTable::add(Row row) {
-  std::string key = row.mnemonic;
-  if (!rows_.try_emplace(key, std::move(row)).second) repeated_.push_back(std::move(key));
+void DecodeTable::add(const Row& row) {
+  if (!rows_.try_emplace(row.mnemonic, row).second) repeated_.push_back(row.mnemonic);
 }
 
 void DecodeTable::decoder(std::string opcode, Decoder decode) {

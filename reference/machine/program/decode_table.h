@@ -46,7 +46,7 @@ class DecodeTable {
   const Row* find(const std::string& mnemonic, const std::string& opcode) const;
   const std::map<std::string, Row>& rows() const { return rows_; }
 
-  void add(Row row);
+  void add(const Row& row);
   void decoder(std::string opcode, Decoder decoder);
   /// Lists the mnemonics that the decoder of `opcode` takes. Each pattern is written with braces,
   /// as for a shell: "ld{,.global,.shared}{,.v2,.v4}.{u32,f32}" stands for eighteen. What a pattern
