@@ -156,6 +156,18 @@ TEST(BitInstructions, ShiftsFieldsAndPermutations) {
   });
 }
 
+TEST(BitInstructions, SixtyFourBitFieldsReadWholeAmounts) {
+  check({
+      {"bfe.u64", "ddww", {0x40ffd67fffaa499c, 0x1e6b4816, 0x45}, 0},
+      {"bfe.u64", "ddww", {0x80ff76637f5acfb9, 0x13, 0x4a569410}, 0x101feecc6feb},
+      {"bfe.s64", "ddww", {0x8000000000000000, 0x100, 0xff}, 0xffffffffffffffff},
+      {"bfi.b64", "dddww", {0x8001, 0x18000bbb7000101, 0xf, 0x57577d01}, 0x40008101},
+      {"bfi.b64", "dddww", {0, 0x7fffffffffffffff, 0x39a9b410, 0x41}, 0x7fffffffffffffff},
+      {"bfe.u32", "wwww", {0xabcdef12, 0x108, 0x108}, 0xef},
+      {"fns.b32", "wwww", {0xfffffffe, 0x11, 0x80000000}, 0},
+  });
+}
+
 TEST(BitInstructions, ExtendFromAPosition) {
   check({
       {"szext.clamp.s32", "www", {0x000000ff, 8}, 0xffffffff},
@@ -344,6 +356,9 @@ TEST(HalfInstructions, RoundOnceFromTheExactResult) {
       {"max.ftz.f16", "hhh", {0x0001, 0x8001}, 0},
       {"fma.rn.sat.f16x2", "wwww", {0x40003c00, 0x4000bc00, 0}, 0x3c000000},
       {"fma.rn.ftz.relu.f16", "hhhh", {0x0001, 0x3c00, 0x8000}, 0},
+      // Just below the normal numbers before it is rounded to the smallest of them.
+      {"fma.rn.ftz.f16", "hhhh", {0x3bff, 0x8400, 0x03fe}, 0x8000},
+      {"fma.rn.f16", "hhhh", {0x3bff, 0x8400, 0}, 0x8400},
       {"fma.rn.relu.bf16x2", "wwww", {0x3f803f80, 0xbf803f80, 0}, 0x00003f80},
       {"sub.bf16x2", "www", {0x40003f80, 0x3f804000}, 0x3f80bf80},
   });

@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <type_traits>
 
@@ -34,23 +35,30 @@ constexpr T shift_right(T a, U32 n) {
   }
 }
 
+/// Position and length of bfe and bfi: 32-bit forms read their low 8 bits, as PTX says; 64-bit
+/// forms read all 32 (measured on an H200).
+template <class T>
+constexpr U64 amount(U32 v) {
+  return sizeof(T) == 8 ? v : v & 0xffU;
+}
+
 /// bfe: `length` bits from `position`; bits beyond the top read as the sign (signed) or 0.
 template <class T>
 constexpr T extract(T a, U32 position, U32 length) {
-  constexpr U32 msb = sizeof(T) * 8 - 1;
+  constexpr U64 msb = sizeof(T) * 8 - 1;
   using Un = std::make_unsigned_t<T>;
-  const U32 pos = position & 0xff;
-  const U32 len = length & 0xff;
+  const U64 pos = amount<T>(position);
+  const U64 len = amount<T>(length);
   bool sign = false;
   if constexpr (std::is_signed_v<T>) {
     if (len != 0) {
-      const U32 top = pos + len - 1 < msb ? pos + len - 1 : msb;
+      const U64 top = pos + len - 1 < msb ? pos + len - 1 : msb;
       sign = (static_cast<Un>(a) >> top & 1U) != 0;
     }
   }
   const Un shifted = pos > msb ? Un{0} : static_cast<Un>(static_cast<Un>(a) >> pos);
-  const U32 available = pos > msb ? 0 : msb + 1 - pos;
-  const U32 kept = len < available ? len : available;
+  const U64 available = pos > msb ? 0 : msb + 1 - pos;
+  const U64 kept = len < available ? len : available;
   const Un keep = kept > msb ? static_cast<Un>(~Un{0}) : static_cast<Un>((Un{1} << kept) - 1);
   const Un value = shifted & keep;
   return static_cast<T>(sign ? static_cast<Un>(value | ~keep) : value);
@@ -58,9 +66,9 @@ constexpr T extract(T a, U32 position, U32 length) {
 
 template <class T>
 constexpr T insert(T a, T b, U32 position, U32 length) {
-  constexpr U32 width = sizeof(T) * 8;
-  const U32 pos = position & 0xff;
-  const U32 len = length & 0xff;
+  constexpr U64 width = sizeof(T) * 8;
+  const U64 pos = amount<T>(position);
+  const U64 len = amount<T>(length);
   if (pos >= width || len == 0) return b;
   const T field = len >= width ? static_cast<T>(~T{0}) : static_cast<T>((T{1} << len) - 1);
   const T mask = static_cast<T>(field << pos);
@@ -133,8 +141,10 @@ constexpr U32 funnel(U32 a, U32 b, U32 c) {
   return Left ? static_cast<U32>((pair << n) >> 32) : static_cast<U32>(pair >> n);
 }
 
-/// fns: position of the offset-th set bit from `base` (PTX ISA, fns, pseudocode).
+/// fns: position of the offset-th set bit from `base` (PTX ISA, fns, pseudocode). An offset without
+/// a magnitude of its own gives 0 (measured on an H200).
 constexpr U32 find_nth_set(U32 mask, U32 base, std::int32_t offset) {
+  if (offset == std::numeric_limits<std::int32_t>::min()) return 0;
   if (offset == 0) {
     if (base < 32 && (mask >> base & 1U) != 0) return base;
     return 0xffffffffU;

@@ -155,12 +155,15 @@ U64 nan_as_integer(Format to, Format from) {
 U64 nan_as_float(const Conversion& c, U64 bits, const Number& n) {
   const Layout& to = layout(c.to);
   const Layout& from = layout(c.from);
+  if (c.to == Format::tf32) {
+    if (c.rounding != Rounding::rna) return 0x7fffe000U;
+    // The fraction below the largest finite number's, as if the exponent were an ordinary one.
+    const U64 truncated = bits & ~ones(to.unused_bits);
+    return c.has(Conversion::satfinite) ? truncated - (U64{1} << to.unused_bits) : truncated;
+  }
+  if (c.to == Format::f32 && c.from == Format::bf16) return bits << 16;
   const bool keeps = (c.to == Format::f64 || c.from == Format::f64) &&
                      !(c.has(Conversion::flush) && c.from == Format::f32);
-  if (c.to == Format::tf32) {
-    if (c.rounding == Rounding::rna) return bits & ~ones(to.unused_bits);
-    return 0x7fffe000U;
-  }
   const U64 canonical = ones(to.exponent_bits + to.fraction_bits);
   if (c.to == Format::f64 && !keeps) return 0x7fffffffe0000000ULL;
   if (!keeps) return canonical;
@@ -218,6 +221,8 @@ std::string_view name(Format format) { return layout(format).name; }
 std::uint32_t bytes(Format format) { return layout(format).bytes; }
 
 std::uint64_t convert(const Conversion& c, std::uint64_t bits) {
+  const bool moves = c.from == c.to && !is_integer(c.to) && c.flags == 0;
+  if (moves && (c.to == Format::f32 || c.to == Format::f64)) return bits;
   if (c.has(Conversion::flush) && is_single(c.from)) bits = flush_single(bits);
   return is_integer(c.to) ? to_integer(c, bits) : to_float(c, bits);
 }

@@ -67,11 +67,14 @@ struct Conversion {
 /// The result lies in the low bits; integers are extended by their sign to 64 bits.
 ///
 /// NaN (measured on an H200): f32, f16, bf16 and fp8 results are canonical (0x7fffffff, 0x7fff,
-/// 0x7f) but for conversions from and to f64, which keep sign and payload and set the quiet bit.
-/// .sat makes +0 of a NaN, .relu keeps it. To integers of 32 bits or fewer a NaN of f32, f16 or
-/// bf16 is 0, of f64 the top bit alone, unsigned types too; to 64 bits it is always the top bit.
-/// cvt.rna.tf32 adds half a unit to the bits and drops the low ones, NaN included: its payload
-/// stays.
+/// 0x7f) but for conversions from and to f64, which keep sign and payload and set the quiet bit;
+/// bf16 to f32, which shifts the bits; and f32 to f32 and f64 to f64 without modifiers, which move
+/// them. .sat makes +0 of a NaN, .relu keeps it. To integers of 32 bits or fewer a NaN of f32, f16
+/// or bf16 is 0, of f64 the top bit alone, unsigned types too; to 64 bits it is always the top bit.
+/// cvt.rna.tf32 adds half a unit to the bits of a number and drops the low ones; of a NaN it drops
+/// them only, and with .satfinite one unit more.
+///
+/// .ftz changes nothing in cvt.f16.f32: an f32 subnormal rounds up or down like any other number.
 std::uint64_t convert(const Conversion& conversion, std::uint64_t bits);
 
 }  // namespace bitgate::machine

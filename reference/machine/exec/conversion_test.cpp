@@ -304,7 +304,13 @@ TEST(Conversion, NarrowFloats) {
       {"cvt.rp.ftz.f32.f64", "wd", {f64(0x1p-140)}, 0},
       {"cvt.rp.f32.f64", "wd", {f64(0x1p-200)}, 1},
       {"cvt.sat.f64.f64", "dd", {f64(2)}, f64(1)},
-      {"cvt.f64.f64", "dd", {0x7ff0000000000001}, 0x7ff8000000000001},
+      {"cvt.f64.f64", "dd", {0x7ff0000000000001}, 0x7ff0000000000001},
+      {"cvt.f32.f32", "ww", {kSignalling32}, kSignalling32},
+      {"cvt.f32.bf16", "wh", {0xff81}, 0xff810000},
+      {"cvt.rp.ftz.f16.f32", "hw", {0x00007fff}, 1},
+      {"cvt.rna.satfinite.tf32.f32", "ww", {0x7f800001}, 0x7f7fe000},
+      {"cvt.rna.satfinite.tf32.f32", "ww", {0xffbfffff}, 0xffbfc000},
+      {"cvt.rna.satfinite.tf32.f32", "ww", {0xff800000}, 0xff7fe000},
       {"cvt.rn.bf16.f64", "hd", {0xfff4000000000000}, 0xffe0},
   });
 }

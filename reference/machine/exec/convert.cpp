@@ -199,9 +199,7 @@ constexpr auto kIntegral = [](float v) -> float {
                                        : std::nearbyint(u));
 };
 
-constexpr auto kWidenBFloat = [](U16 v) -> float {
-  return canonical(std::bit_cast<float>(static_cast<U32>(v) << 16));
-};
+constexpr auto kWidenBFloat = [](U16 v) -> U32 { return static_cast<U32>(v) << 16; };
 constexpr auto kFlushSingle = [](float v) -> float { return canonical(flush(v)); };
 constexpr auto kSaturateSingle = [](float v) -> float { return saturate(v); };
 
@@ -339,7 +337,8 @@ void add_float_conversions(DecodeTable& table) {
   unrounded(table, F::f64, F::f64, {kPlain, kSaturate});
   unrounded(table, F::f16, F::f16, {kPlain, kSaturate});
   rounded(table, kAll, F::f32, F::f64, kFour);
-  rounded(table, kAll, F::f16, F::f32, kFour);
+  rounded(table, kAll, F::f16, F::f32,
+          {kPlain, {".ftz", 0}, kSaturate, {".ftz.sat", kSaturate.flags}});
   rounded(table, kAll, F::f16, F::f64, {kPlain, kSaturate});
   rounded(table, kAll, F::bf16, F::f64, {kPlain});
   rounded(table, kAll, F::bf16, F::f16, {kPlain});

@@ -11,8 +11,13 @@
 #include "reference/support/error.h"
 
 // Video instructions, scalar and SIMD (PTX ISA 9.7.18). Operands are parts of registers, extended
-// by the sign of their type; results are computed exactly, clamped, combined with a third operand
-// or merged into it.
+// by the sign of their type; results are clamped, combined with a third operand or merged into it.
+//
+// No GPU since Maxwell has the scalar ones: ptxas writes them out, and not always as PTX says. What
+// an H200 then gives (measured, ptxas 13.0): an unclamped result has 32 bits, not 33; min and max
+// with an unsigned c read it as unsigned even where it is negative; .sat into the part .h1 merges
+// 0. .sat into the other parts, and vshl with .sat, follow no rule found so far and are
+// unsupported.
 
 namespace bitgate::machine {
 
@@ -89,6 +94,7 @@ struct Part {
 };
 constexpr std::array<Part, 7> kParts{
     {{0, 32}, {0, 8}, {8, 8}, {16, 8}, {24, 8}, {0, 16}, {16, 16}}};
+constexpr std::uint8_t kUpperHalf = 6;
 
 std::uint8_t part_named(std::string_view component) {
   constexpr std::string_view kNames[] = {"", "b0", "b1", "b2", "b3", "h0", "h1"};
@@ -128,19 +134,19 @@ struct Scalar {
 
 std::int64_t shifted(const Scalar& s, std::int64_t a, U32 amount) {
   const unsigned n = s.has(Scalar::wraps) ? amount & 31U : std::min(amount, 32U);
-  // Shifted by 32, every positive number is beyond all types and has no low bits.
-  if (n == 32 && s.operation == Operation::shl) a = std::min(a, std::int64_t{1});
   return s.operation == Operation::shl ? static_cast<std::int64_t>(static_cast<U64>(a) << n)
                                        : a >> n;
 }
 
-/// The product and sum fit 66 bits.
+/// The product and sum fit 66 bits. Whatever the types say, ptxas 13.0 multiplies and adds signed
+/// 32-bit numbers (IMAD.WIDE in its SASS); .shr7, .shr15 and .sat show it. Measured of an unsigned
+/// c with .shr7.
 U32 multiply_add(const Scalar& s, std::int64_t a, std::int64_t b, U32 c_bits) {
   __extension__ using Wide = __int128;
   const bool is_signed = s.has(Scalar::signed_a) || s.has(Scalar::signed_b) ||
                          s.has(Scalar::minus_ab) || s.has(Scalar::minus_c);
-  Wide c = extended(c_bits, 32, is_signed);
-  Wide product = static_cast<Wide>(a) * b;
+  Wide c = extended(c_bits, 32, true);
+  Wide product = static_cast<Wide>(static_cast<std::int32_t>(a)) * static_cast<std::int32_t>(b);
   if (s.has(Scalar::minus_ab)) product = -product;
   if (s.has(Scalar::minus_c)) c = -c;
   const Wide sum = (product + c + (s.has(Scalar::plus_one) ? 1 : 0)) >> s.scale;
@@ -161,8 +167,14 @@ U32 evaluate(const Scalar& s, U32 a_bits, U32 b_bits, U32 c_bits) {
   std::int64_t value =
       shifts ? shifted(s, a, static_cast<U32>(b)) : apply(s.operation, s.compare, a, b);
   const bool is_signed = s.has(Scalar::signed_result);
-  if (s.has(Scalar::saturates)) value = clamped(value, kParts[s.part_d].width, is_signed);
+  if (!s.has(Scalar::saturates)) {
+    value =
+        extended(static_cast<U32>(value), 32, s.has(Scalar::signed_a) || s.has(Scalar::signed_b));
+  } else {
+    value = s.part_d == kUpperHalf ? 0 : clamped(value, 32, is_signed);
+  }
   const std::int64_t c = extended(c_bits, 32, is_signed);
+  const bool less = is_signed ? value < c : static_cast<U64>(value) < static_cast<U64>(c);
   switch (s.second) {
     case Second::none:
       break;
@@ -170,10 +182,10 @@ U32 evaluate(const Scalar& s, U32 a_bits, U32 b_bits, U32 c_bits) {
       value += c;
       break;
     case Second::min:
-      value = std::min(value, c);
+      value = less ? value : c;
       break;
     case Second::max:
-      value = std::max(value, c);
+      value = less ? c : value;
       break;
   }
   return merged(static_cast<U32>(value), c_bits, kParts[s.part_d]);
@@ -314,6 +326,10 @@ void decode_scalar(InstructionBuilder& builder) {
              : builder.has("min") ? Second::min
              : builder.has("max") ? Second::max
                                   : Second::none;
+  if (s.has(Scalar::saturates) &&
+      ((merges && s.part_d != kUpperHalf) || s.operation == Operation::shl)) {
+    throw Unsupported("ptxas translates this .sat otherwise than PTX says");
+  }
   if (s.operation == Operation::set) s.compare = compare_of(builder);
   if (s.operation == Operation::mad) {
     set(Scalar::minus_ab, builder.operand(1).minus != builder.operand(2).minus);
@@ -394,11 +410,12 @@ void decode_simd(InstructionBuilder& builder) {
     const std::string types = ".{u32,s32}.{u32,s32}.{u32,s32}";
     table.forms(opcode, {opcode + types + "{,.sat}{,.add,.min,.max}"});
   }
-  for (const char* name : {"vshl", "vshr"}) {
-    const std::string opcode = name;
-    table.decoder(opcode, &decode_scalar);
-    table.forms(opcode, {opcode + ".{u32,s32}.{u32,s32}.u32{,.sat}.{clamp,wrap}{,.add,.min,.max}"});
-  }
+  table.decoder("vshl", &decode_scalar);
+  table.forms("vshl", {"vshl.{u32,s32}.{u32,s32}.u32.{clamp,wrap}{,.add,.min,.max}"});
+  table.unsupported("vshl.{u32,s32}.{u32,s32}.u32.sat.{clamp,wrap}{,.add,.min,.max}",
+                    "ptxas translates this .sat otherwise than PTX says");
+  table.decoder("vshr", &decode_scalar);
+  table.forms("vshr", {"vshr.{u32,s32}.{u32,s32}.u32{,.sat}.{clamp,wrap}{,.add,.min,.max}"});
   table.decoder("vmad", &decode_scalar);
   table.forms("vmad", {"vmad.{u32,s32}.{u32,s32}.{u32,s32}{,.po}{,.sat}{,.shr7,.shr15}"});
   table.decoder("vset", &decode_scalar);

@@ -53,8 +53,11 @@ TEST(VideoInstructions, ScalarPartsSaturationAndSecondOperations) {
       {"vadd.u32.u32.u32.min %r4, %r1, %r2, %r3", 1, 2, 0xffffffff, 3},
       {"vsub.s32.s32.s32.max %r4, %r1, %r2, %r3", 1, 2, 0xfffffffe, 0xffffffff},
       {"vadd.u32.u32.u32 %r4.b2, %r1, %r2, %r3", 0x10, 0x105, 0xaabbccdd, 0xaa15ccdd},
-      {"vadd.s32.u32.u32.sat %r4.h1, %r1, %r2, %r3", 40000, 0, 0x11112222, 0x7fff2222},
-      {"vsub.u32.u32.u32.sat %r4.b0, %r1, %r2, %r3", 5, 9, 0x11112222, 0x11112200},
+      // As an H200 gives them.
+      {"vadd.u32.s32.s32.sat %r4.h1, %r1.h1, %r2.h0, %r3", 0x60e3fa4d, 0xb1, 0xfffffffd, 0xfffd},
+      {"vadd.u32.s32.s32.min %r4, %r1.h0, %r2.h1, %r3", 0x60e3fa4d, 0xb1, 0xfffffffd, 0xfffffffd},
+      {"vadd.u32.s32.s32.max %r4, %r1, %r2, %r3", 0x7fffffff, 2, 0xfb5d1291, 0x80000001},
+      {"vadd.s32.s32.s32.max %r4, %r1, %r2, %r3", 0x65f7fa65, 0x79db6f7b, 1, 1},
   });
 }
 
@@ -62,7 +65,6 @@ TEST(VideoInstructions, ShiftsMultipliesAndComparisons) {
   check({
       {"vshl.u32.u32.u32.clamp %r4, %r1, %r2", 1, 40, 0, 0},
       {"vshl.u32.u32.u32.wrap %r4, %r1, %r2", 1, 33, 0, 2},
-      {"vshl.u32.u32.u32.sat.clamp %r4, %r1, %r2", 0x80000000, 32, 0, 0xffffffff},
       {"vshr.s32.s32.u32.clamp %r4, %r1, %r2", 0xfffffff8, 1, 0, 0xfffffffc},
       {"vshr.s32.s32.u32.clamp %r4, %r1, %r2", 0xfffffff8, 100, 0, 0xffffffff},
       {"vshr.u32.u32.u32.clamp %r4, %r1.h1, %r2.b3", 0x80000000, 0x0f000000, 0, 1},
@@ -71,10 +73,11 @@ TEST(VideoInstructions, ShiftsMultipliesAndComparisons) {
       {"vmad.s32.s32.s32 %r4, %r1, %r2, -%r3", 6, 7, 2, 40},
       {"vmad.s32.s32.s32 %r4, -%r1, %r2, %r3", 6, 7, 2, 0xffffffd8},
       {"vmad.u32.u32.u32.shr7 %r4, %r1.h0, %r2.b0, %r3", 300, 2, 40, 5},
+      {"vmad.u32.u32.u32.shr7 %r4, %r1.h0, %r2.b0, %r3", 300, 2, 0x80000000, 0xff000004},
       {"vmad.s32.s32.s32.shr15 %r4, %r1, %r2, %r3", 0xffff0000, 0x8000, 0, 0xffff0000},
       {"vmad.u32.u32.u32.po %r4, %r1, %r2, %r3", 3, 4, 5, 18},
       {"vmad.s32.s32.s32.sat %r4, %r1, %r2, %r3", 0x10000, 0x8000, 0, 0x7fffffff},
-      {"vmad.u32.u32.u32.sat %r4, %r1, %r2, %r3", 0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff},
+      {"vmad.u32.u32.u32.sat %r4, %r1, %r2, %r3", 0xffffffff, 0xffffffff, 0xffffffff, 0},
       {"vset.s32.s32.lt %r4, %r1, %r2", 0xffffffff, 0, 0, 1},
       {"vset.u32.s32.lt %r4, %r1, %r2", 0xffffffff, 0, 0, 0},
       {"vset.u32.u32.ge.add %r4, %r1.b0, %r2.b1, %r3", 0x05, 0x0500, 41, 42},
@@ -110,7 +113,8 @@ TEST(VideoInstructions, MalformedOnesAreUnsupported) {
   for (const char* instruction :
        {"vadd.s32.s32.s32 %r4, %r1", "vadd2.s32.s32.s32 %r4, %r1.b3210, %r2, %r3",
         "vadd4.u32.u32.u32 %r4, %r1.b10, %r2, %r3", "vset.u32.u32 %r4, %r1, %r2",
-        "vadd.f32.f32.f32 %r4, %r1, %r2", "vadd.s32.s32.s32.add %r4, %r1, %r2"}) {
+        "vadd.f32.f32.f32 %r4, %r1, %r2", "vadd.s32.s32.s32.add %r4, %r1, %r2",
+        "vadd.s32.s32.s32.sat %r4.b0, %r1, %r2, %r3", "vshl.u32.u32.u32.sat.clamp %r4, %r1, %r2"}) {
     TestMachine machine;
     const Outcome outcome = machine.run(std::string(instruction) + "; ret;");
     ASSERT_TRUE(outcome.fault) << instruction;
