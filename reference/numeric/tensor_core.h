@@ -33,14 +33,14 @@ struct Fp8Rule {
 /// unnormalised; every term is truncated toward zero to a multiple of 2^(E - fraction_bits); the
 /// sum is exact; the result is rounded toward zero to f32, or to nearest even to f16 where the
 /// accumulator is f16. NaN results are 0x7fffffff and 0x7fff; a zero sum is +0, and so is a
-/// negative one that underflows. Zero terms take no part in E, except that E is at least -126, and
-/// a sum of 2^128 or more is infinite: both as in MMA-Sim (arXiv 2511.10909), neither measured here
-/// by itself. With `parts` = 2 the lower half of k is summed first and its result is the
+/// negative one that underflows; a sum of 2^128 or more is infinite. Zero terms take no part in E,
+/// except that E is at least -126: as in MMA-Sim (arXiv 2511.10909), which no vector recorded here
+/// tells apart. With `parts` = 2 the lower half of k is summed first and its result is the
 /// accumulator of the upper half; a shorter instruction (f16 k8, tf32 k4) is one part. Of a sparse
 /// A only the selected products are terms.
 ///
-/// f64 and integers are the same on all: f64 is a chain of fma in the order of k (measured on an
-/// H200, rn, m8n8k4), integers are exact.
+/// f64 and integers are the same on all: f64 is a chain of fma in the order of k, NaN included (an
+/// H200, rn, all shapes), integers are exact.
 struct TensorModel {
   std::string_view name;  ///< as on the command line: "hopper"
   int compute_capability_major;

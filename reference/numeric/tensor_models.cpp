@@ -8,9 +8,12 @@ namespace bitgate::numeric {
 namespace {
 
 constexpr std::string_view kMeasured =
-    "measured on an H200: 0 mismatches in 30.7 million dot products";
+    "measured on an H200: 0 mismatches in 30.7 million dot products of f16 and bf16, and in 10^5 "
+    "of "
+    "each other type, f16 accumulators and sparse A too; 24 and 26 bits mismatch in all of them";
 constexpr std::string_view kMeasuredFp8 =
-    "measured on an H200: 0 mismatches in at least 1,024 outputs; the code of ptxas 13.0 for sm_90";
+    "measured on an H200: 0 mismatches in 10^5 outputs of each pair of types; the code of ptxas "
+    "13.0";
 constexpr std::string_view kPublished = "MMA-Sim, arXiv 2511.10909";
 
 constexpr Fp8Rule published_sums(int fraction_bits, int parts, int result_fraction_bits) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstdint>
 
 #include "reference/machine/exec/matrix_fragments.h"
@@ -103,8 +102,6 @@ void mma_s32(Context& x, const Op& op) {
   write_accumulators(x, operands.d, form.row_groups, c);
 }
 
-constexpr std::uint64_t kMatrixNan64 = 0x7ff8000000000000ULL;  // measured on an H200
-
 /// f64: a register of A, B is eight rows of four elements, of c and d eight rows of columns 2t, of
 /// the next one of columns 2t + 1.
 void mma_f64(Context& x, const Op& op) {
@@ -121,10 +118,10 @@ void mma_f64(Context& x, const Op& op) {
     for (std::size_t n = 0; n < kFragmentColumns; ++n) {
       double sum = element(operands.c, m / 8 * 2 + n % 2, m % 8, n / 2);
       for (std::size_t k = 0; k < form.blocks * std::size_t{4}; ++k) {
-        sum = std::fma(element(operands.a, k / 4 * form.row_groups + m / 8, m % 8, k % 4),
-                       element(operands.b, k / 4, n, k % 4), sum);
+        sum = matrix_fma(element(operands.a, k / 4 * form.row_groups + m / 8, m % 8, k % 4),
+                         element(operands.b, k / 4, n, k % 4), sum);
       }
-      d[m * kFragmentColumns + n] = std::isnan(sum) ? std::bit_cast<double>(kMatrixNan64) : sum;
+      d[m * kFragmentColumns + n] = sum;
     }
   }
   for (std::size_t i = 0; i < rows * kFragmentColumns; ++i) {
@@ -204,15 +201,12 @@ void add_mma_rows(DecodeTable& table) {
       table.decoder(mnemonic, &decode_mma);
     }
   }
-  table.unsupported(
-      "mma.sync.aligned.m8n8k4.{row,col}.{row,col}.{f16,f32}.f16.f16.{f16,f32}",
-      "Volta's own shape: what ptxas makes of it for sm_80 and later exchanges nothing between "
-      "lanes");
   table.unsupported("mma", "its shape, types or scaling are of sm_100 and later, or unknown");
 }
 
 void add_matrix_rows(DecodeTable& table) {
   add_mma_rows(table);
+  add_volta_mma_rows(table);
   add_sparse_mma_rows(table);
   add_matrix_move_rows(table);
   add_wmma_rows(table);

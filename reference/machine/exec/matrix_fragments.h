@@ -4,12 +4,14 @@
 
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <span>
 #include <string>
 
 #include "reference/machine/exec/context.h"
+#include "reference/machine/exec/nan.h"
 #include "reference/machine/program/instruction_builder.h"
 #include "reference/numeric/tensor_tile.h"
 
@@ -106,6 +108,18 @@ inline void write_half_accumulators(const Context& x, const std::uint32_t* regis
   for (std::size_t group = 0; group < row_groups; ++group) {
     std::memcpy(x.lanes32(registers[group]), matrix + group * 64, kHalfFragmentBytes);
   }
+}
+
+/// a·b + c of f64 by the CPU's rounding. NaN as an H200 gives it, for mma as for fma: the payload
+/// of b, else of c, else of a, quiet; 0xfff8000000000000 from an invalid operation.
+inline double matrix_fma(double a, double b, double c) {
+  const double result = std::fma(a, b, c);
+  if (!is_nan(result)) [[likely]]
+    return result;
+  if (is_nan(b)) return quiet(b);
+  if (is_nan(c)) return quiet(c);
+  if (is_nan(a)) return quiet(a);
+  return std::bit_cast<double>(0xfff8000000000000ULL);
 }
 
 /// The registers of a fragment into the list; Unsupported when they are not `count`.

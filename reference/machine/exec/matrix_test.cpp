@@ -85,6 +85,10 @@ Form parse(const std::string& mnemonic) {
 std::vector<std::string> mma_forms(std::string_view prefix) {
   std::vector<std::string> forms;
   for (const auto& [mnemonic, row] : DecodeTable::instance().rows()) {
+    // m8n8k4 of f16 has fragments of its own.
+    if (mnemonic.find("m8n8k4") != std::string::npos && mnemonic.find("f64") == std::string::npos) {
+      continue;
+    }
     if (mnemonic.starts_with(prefix) && row.unsupported.empty()) forms.push_back(mnemonic);
   }
   return forms;
@@ -196,7 +200,13 @@ std::uint64_t output_bits(const TestMachine& machine, const Form& form, std::siz
 
 /// What f64's rounding is worth, by exact arithmetic: the sum of a product of doubles and a double.
 double fma_rounded(double x, double y, double z, std::string_view rounding) {
+  // NaN is the second factor's, else the sum's, else the first factor's.
+  for (const double operand : {y, z, x}) {
+    if (!std::isnan(operand)) continue;
+    return std::bit_cast<double>(std::bit_cast<std::uint64_t>(operand) | 0x0008000000000000ULL);
+  }
   const double nearest = std::fma(x, y, z);
+  if (std::isnan(nearest)) return std::bit_cast<double>(0xfff8000000000000ULL);
   if (!std::isfinite(nearest) || rounding == "rn") return nearest;
   // Operands of the tests are short: 106 bits hold the sum's error exactly in extended precision.
   const long double error = (static_cast<long double>(x) * static_cast<long double>(y) -
@@ -224,7 +234,7 @@ std::uint64_t expected_f64(const Form& form, const std::vector<std::uint64_t>& a
   for (std::size_t k = 0; k < a.size(); ++k) {
     sum = fma_rounded(std::bit_cast<double>(a[k]), std::bit_cast<double>(b[k]), sum, rounding);
   }
-  return std::isnan(sum) ? 0x7ff8000000000000ULL : std::bit_cast<std::uint64_t>(sum);
+  return std::bit_cast<std::uint64_t>(sum);
 }
 
 /// One output from the elements that meet.
@@ -378,12 +388,6 @@ TEST(Matrices, WhatIsNotThereSaysWhy) {
     return machine.run(instruction + " ret;");
   };
   const std::string four = "{%r0,%r1,%r2,%r3}";
-  const Outcome fp8 =
-      run("mma.sp.sync.aligned.m16n8k64.row.col.f32.e4m3.e4m3.f32 "
-          "{%f0,%f1,%f2,%f3}," +
-          four + "," + four + ",{%f0,%f1,%f2,%f3}, %r4, 0;");
-  ASSERT_TRUE(fp8.fault);
-  EXPECT_EQ(fp8.fault->kind, Fault::Kind::unsupported);
   const Outcome selector = run("mma.sp.sync.aligned.m16n8k64.row.col.s32.s8.s8.s32 " + four + "," +
                                four + "," + four + "," + four + ", %r4, 1;");
   ASSERT_TRUE(selector.fault);
@@ -397,6 +401,87 @@ TEST(Matrices, WhatIsNotThereSaysWhy) {
   ASSERT_TRUE(absent.fault);
   EXPECT_EQ(absent.fault->kind, Fault::Kind::unsupported);
   EXPECT_NE(absent.fault->message.find("ampere"), std::string::npos);
+}
+
+TEST(Matrices, VoltasShapeIsFourProductsOfQuadPairs) {
+  for (const bool half : {false, true}) {
+    for (const std::string layouts : {"row.col", "row.row", "col.row", "col.col"}) {
+      const bool a_col = layouts.starts_with("col");
+      const bool b_col = layouts.ends_with("col");
+      Random random(half ? 1 : 2);
+      TestMachine machine;
+      // Small integers: exact in any order, so that what is left is who holds what.
+      int a[4][8][4];
+      int b[4][4][8];
+      int c[4][8][8];
+      for (std::size_t q = 0; q < 4; ++q) {
+        for (auto& row : a[q]) {
+          for (int& v : row) v = static_cast<int>(random.between(-8, 8));
+        }
+        for (auto& row : b[q]) {
+          for (int& v : row) v = static_cast<int>(random.between(-8, 8));
+        }
+        for (auto& row : c[q]) {
+          for (int& v : row) v = static_cast<int>(random.between(-100, 100));
+        }
+      }
+      const auto bits = [](int v) { return U32{numeric::to_half(v).bits}; };
+      // Rows and columns of the accumulators as the ISA has them for f16 and f32.
+      const auto place = [&](std::size_t lane, std::size_t i) {
+        const std::size_t up = lane < 16 ? 0 : 4;
+        return half ? std::pair{lane % 4 + up, i}
+                    : std::pair{(lane & 1) + (i & 2) + up, (i & 4) + (lane & 2) + (i & 1)};
+      };
+      for (std::size_t lane = 0; lane < 32; ++lane) {
+        const std::size_t q = lane % 16 / 4;
+        const std::size_t up = lane < 16 ? 0 : 4;
+        for (std::size_t i = 0; i < 4; ++i) {
+          const int x = a_col ? a[q][i + up][lane % 4] : a[q][lane % 4 + up][i];
+          const int y = b_col ? b[q][i][lane % 4 + up] : b[q][lane % 4][i + up];
+          machine.in(lane, i / 2) |= bits(x) << (16 * (i % 2));
+          machine.in(lane, 2 + i / 2) |= bits(y) << (16 * (i % 2));
+        }
+        for (std::size_t i = 0; i < 8; ++i) {
+          const auto [row, column] = place(lane, i);
+          const int v = c[q][row][column];
+          if (half) {
+            machine.in(lane, 4 + i / 2) |= bits(v) << (16 * (i % 2));
+          } else {
+            machine.in(lane, 4 + i) = std::bit_cast<U32>(static_cast<float>(v));
+          }
+        }
+      }
+      const std::size_t count = half ? 4 : 8;
+      std::string body = "ld.global.v4.b32 {%r0,%r1,%r2,%r3}, [%rd1];\n";
+      for (std::size_t i = 0; i < count; ++i) {
+        body += fmt::format("ld.global.b32 %r{}, [%rd1+{}];\n", 4 + i, 16 + 4 * i);
+      }
+      const char* type = half ? "f16" : "f32";
+      body += fmt::format(
+          "mma.sync.aligned.m8n8k4.{}.{}.f16.f16.{} {}, {{%r0,%r1}}, {{%r2,%r3}}, {};\n", layouts,
+          type, type, registers("%r", 4, count), registers("%r", 4, count));
+      for (std::size_t i = 0; i < count; ++i) {
+        body += fmt::format("st.global.b32 [%rd2+{}], %r{};\n", 4 * i, 4 + i);
+      }
+      for (const char* model : {"hopper", "volta"}) {
+        machine.options.tensor_model = &numeric::tensor_model(model);
+        const Outcome outcome = machine.run(body + "ret;");
+        ASSERT_FALSE(outcome.fault) << TestMachine::describe(outcome);
+        for (std::size_t lane = 0; lane < 32; ++lane) {
+          for (std::size_t i = 0; i < 8; ++i) {
+            const std::size_t q = lane % 16 / 4;
+            const auto [row, column] = place(lane, i);
+            int sum = c[q][row][column];
+            for (std::size_t k = 0; k < 4; ++k) sum += a[q][row][k] * b[q][k][column];
+            const U32 got =
+                half ? machine.out(lane, i / 2) >> (16 * (i % 2)) & 0xffffU : machine.out(lane, i);
+            ASSERT_EQ(got, half ? bits(sum) : std::bit_cast<U32>(static_cast<float>(sum)))
+                << layouts << ' ' << type << " lane " << lane << " element " << i;
+          }
+        }
+      }
+    }
+  }
 }
 
 TEST(Matrices, StmatrixIsLdmatrixBackwards) {

@@ -390,8 +390,6 @@ void multiply_matrices(Context& x, const Op& op) {
   write_sums(x, form, form.d, sums, product.d);
 }
 
-constexpr std::uint64_t kMatrixNan64 = 0x7ff8000000000000ULL;  // measured on an H200, of mma
-
 void multiply_doubles(Context& x, const Op& op) {
   const U32* list = x.state->code->lists.data() + op.list;
   const auto form = read_form<WmmaForm>(list);
@@ -407,8 +405,8 @@ void multiply_doubles(Context& x, const Op& op) {
     const std::size_t m = i / 8;
     const std::size_t n = i % 8;
     double sum = lanes(4 + n % 2)[4 * m + n / 2];
-    for (std::size_t k = 0; k < 4; ++k) sum = std::fma(a[4 * m + k], b[4 * n + k], sum);
-    d[i] = std::isnan(sum) ? std::bit_cast<double>(kMatrixNan64) : sum;
+    for (std::size_t k = 0; k < 4; ++k) sum = matrix_fma(a[4 * m + k], b[4 * n + k], sum);
+    d[i] = sum;
   }
   for (std::size_t i = 0; i < d.size(); ++i) {
     lanes(i % 2)[i / 8 * 4 + i % 8 / 2] = d[i];
