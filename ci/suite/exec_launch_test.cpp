@@ -245,6 +245,32 @@ TEST_F(ExecLaunch, FaultsBecomeHazards) {
   EXPECT_EQ(trapped.document["hazards"].size(), 0u);
 }
 
+TEST_F(ExecLaunch, WhatKernelsPrintIsKept) {
+  ScriptedDevice device;
+  EXPECT_FALSE(exec(launch_json("200"), device).document.contains("printed"));
+  device.outcome.printed = "thread 3: 7\n";
+  const ExecResult result =
+      exec(launch_json("200", R"(, {"entry": "other", "grid": [1], "block": [1]})"), device);
+  EXPECT_EQ(result.printed, "thread 3: 7\n");
+  EXPECT_EQ(result.document["printed"], "thread 3: 7\n");
+}
+
+TEST_F(ExecLaunch, RandomContentsReachTheDevice) {
+  const auto device = kernels::make_machine_device(numeric::tensor_model("hopper"));
+  std::string json = launch_json("200");
+  json.replace(json.find(R"("file": "x.bin")"), 15,
+               R"("random": {"seed": 5, "type": "f32", "low": 1, "high": 2})");
+  ExecOptions options;
+  options.out_folder = folder_ / "random";
+  EXPECT_EQ(exec(json, *device, options).exit_code, 0);
+  const std::vector<std::byte> out = read_file(*options.out_folder / "out.bin");
+  for (std::size_t i = 0; i < 200; ++i) {
+    float y;
+    std::memcpy(&y, &out[4 * i], 4);
+    EXPECT_TRUE(y >= 3.0f && y <= 5.0f) << i << " is 2 x + 1 of an x from 1 to 2: " << y;
+  }
+}
+
 TEST_F(ExecLaunch, NoVerdict) {
   ScriptedDevice device;
   device.outcome.status = LaunchOutcome::Status::unsupported;
