@@ -58,6 +58,47 @@ constexpr float out(float v) {
   }
 }
 
+/// Flushes a tiny result: one that stays below the normal numbers when it is rounded to 24 bits
+/// with an exponent as small as it needs. `scaled` is the same operation on numbers 2^64 times
+/// larger. Rounded up into the normal numbers from further below, it is flushed all the same: an
+/// H200's vectors of mul.rm.ftz.f32, mul.rp.ftz.f32 and div.rm.ftz.f32.
+template <bool Saturate>
+inline float out_flushed(float v, float scaled) {
+  const bool tiny = std::abs(scaled) < 0x1p-62F;
+  return out<false, Saturate>(
+      tiny ? std::bit_cast<float>(std::bit_cast<std::uint32_t>(v) & 0x80000000U) : v);
+}
+constexpr double kScale = 0x1p64;
+
+template <bool Flush, bool Saturate>
+float product(float a, float b) {
+  if constexpr (!Flush) return out<false, Saturate>(a * b);
+  const float x = flush(a);
+  const float y = flush(b);
+  // Exact in f64, so that it is rounded once.
+  const double exact = static_cast<double>(x) * static_cast<double>(y);
+  return out_flushed<Saturate>(x * y, static_cast<float>(exact * kScale));
+}
+
+template <bool Flush, bool Saturate>
+float fused(float a, float b, float c) {
+  if constexpr (!Flush) return out<false, Saturate>(std::fma(a, b, c));
+  const float x = flush(a);
+  const float y = flush(b);
+  const float z = flush(c);
+  const double sum =
+      std::fma(static_cast<double>(x), static_cast<double>(y), static_cast<double>(z));
+  return out_flushed<Saturate>(std::fma(x, y, z), static_cast<float>(sum * kScale));
+}
+
+template <bool Flush>
+float quotient(float a, float b) {
+  if constexpr (!Flush) return out<false, false>(a / b);
+  const float x = flush(a);
+  const float y = flush(b);
+  return out_flushed<false>(x / y, x * static_cast<float>(kScale) / y);
+}
+
 template <bool Flush, bool Saturate>
 [[gnu::cold]] void single_rows(DecodeTable& table) {
   const std::string suffix = std::string(Flush ? ".ftz" : "") + (Saturate ? ".sat" : "") + ".f32";
@@ -67,25 +108,23 @@ template <bool Flush, bool Saturate>
   add_all_roundings<[](float a, float b) -> float {
     return out<Flush, Saturate>(in<Flush>(a) - in<Flush>(b));
   }>(table, "sub", suffix, true);
-  add_all_roundings<[](float a, float b) -> float {
-    return out<Flush, Saturate>(in<Flush>(a) * in<Flush>(b));
-  }>(table, "mul", suffix, true);
+  add_all_roundings<[](float a, float b) -> float { return product<Flush, Saturate>(a, b); }>(
+      table, "mul", suffix, true);
   add_all_roundings<[](float a, float b, float c) -> float {
-    return out<Flush, Saturate>(std::fma(in<Flush>(a), in<Flush>(b), in<Flush>(c)));
+    return fused<Flush, Saturate>(a, b, c);
   }>(table, "fma", suffix, false);
   add_all_roundings<[](float a, float b, float c) -> float {
-    return out<Flush, Saturate>(std::fma(in<Flush>(a), in<Flush>(b), in<Flush>(c)));
+    return fused<Flush, Saturate>(a, b, c);
   }>(table, "mad", suffix, false);
 }
 
 template <bool Flush>
 [[gnu::cold]] void single_rows_without_saturation(DecodeTable& table) {
   const std::string suffix = std::string(Flush ? ".ftz" : "") + ".f32";
-  add_all_roundings<[](float a, float b) -> float {
-    return out<Flush, false>(in<Flush>(a) / in<Flush>(b));
-  }>(table, "div", suffix, false);
-  add_all_roundings<[](float a) -> float { return out<Flush, false>(1.0F / in<Flush>(a)); }>(
-      table, "rcp", suffix, false);
+  add_all_roundings<[](float a, float b) -> float { return quotient<Flush>(a, b); }>(table, "div",
+                                                                                     suffix, false);
+  add_all_roundings<[](float a) -> float { return quotient<Flush>(1.0F, a); }>(table, "rcp", suffix,
+                                                                               false);
   add_all_roundings<[](float a) -> float { return out<Flush, false>(std::sqrt(in<Flush>(a))); }>(
       table, "sqrt", suffix, false);
   table.add(lanes<[](float a) -> float {

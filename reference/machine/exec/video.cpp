@@ -168,8 +168,10 @@ U32 evaluate(const Scalar& s, U32 a_bits, U32 b_bits, U32 c_bits) {
       shifts ? shifted(s, a, static_cast<U32>(b)) : apply(s.operation, s.compare, a, b);
   const bool is_signed = s.has(Scalar::signed_result);
   if (!s.has(Scalar::saturates)) {
-    value =
-        extended(static_cast<U32>(value), 32, s.has(Scalar::signed_a) || s.has(Scalar::signed_b));
+    // An absolute difference has no sign.
+    const bool extends =
+        s.operation != Operation::absdiff && (s.has(Scalar::signed_a) || s.has(Scalar::signed_b));
+    value = extended(static_cast<U32>(value), 32, extends);
   } else {
     value = s.part_d == kUpperHalf ? 0 : clamped(value, 32, is_signed);
   }
