@@ -41,11 +41,6 @@ void add_scalar(std::vector<Form>& forms) {
       add(same + ".min", "%d0, %a0.h0, %a1.h1, %a2", of(d), three);
       add(same + ".max", "%d0, %a0, %a1, %a2", of(d), three);
       add(same, "%d0.b2, %a0.b1, %a1.b0, %a2", of(d), three);
-      for (const char* sources : {".u32.u32", ".u32.s32"}) {
-        for (const char* second : {".min", ".max"}) {
-          add(std::string(op) + "." + d + sources + second, "%d0, %a0, %a1, %a2", of(d), three);
-        }
-      }
     }
   }
   for (const char* op : {"vshl", "vshr"}) {
@@ -53,8 +48,6 @@ void add_scalar(std::vector<Form>& forms) {
       for (const char* a : {"u32", "s32"}) {
         const std::string mnemonic = std::string(op) + "." + a + "." + a + ".u32." + mode;
         add(mnemonic, "%d0, %a0, %a1", of(a), {V::bytes, V::shift});
-        add(mnemonic, "%d0, %a0.h1, %a1", of(a), {V::bytes, V::shift});
-        add(mnemonic + ".max", "%d0, %a0, %a1, %a2", of(a), {V::bytes, V::shift, V::b32});
         add(mnemonic + ".add", "%d0, %a0, %a1, %a2", of(a), {V::bytes, V::shift, V::b32});
       }
     }

@@ -244,7 +244,7 @@ void relate(const Format& f, std::span<U64> operands, Random& random) {
   if (operands.size() < 2 || !random.chance(0.34)) return;
   const U64 field = f.top_exponent() << f.fraction_bits;
   const bool finite = (operands[0] & field) != field && (operands[1] & field) != field;
-  switch (random.below(7)) {
+  switch (random.below(6)) {
     case 0:
       operands[1] = operands[0];
       break;
@@ -258,18 +258,6 @@ void relate(const Format& f, std::span<U64> operands, Random& random) {
       const std::int64_t near = std::clamp<std::int64_t>(
           exponent + random.between(-2, 2), 0, static_cast<std::int64_t>(f.top_exponent()));
       operands[1] = f.make((operands[1] & f.sign()) != 0, static_cast<U64>(near), operands[1]);
-      break;
-    }
-    case 4: {  // a product, or a quotient, at the smallest normal number: is it flushed, or
-               // rounded?
-      const U64 fraction = random.next() & f.fraction_mask();
-      const U64 smallest = f.make(false, 1, 0);
-      const double one = decode(f, f.make(false, static_cast<U64>(f.bias()), fraction));
-      const double near = decode(f, smallest) * (random.chance(0.5) ? one : 1 / one);
-      operands[0] = encode(f, near) + random.below(5) - 2;
-      operands[1] = encode(f, random.chance(0.5) ? one : 1 / one);
-      operands[random.below(2)] |= random.chance(0.5) ? f.sign() : 0;
-      if (operands.size() > 2 && random.chance(0.5)) operands[2] = random.below(3) * f.sign() / 2;
       break;
     }
     default: {  // a product and its operand: exact quotients, cancelling fma
