@@ -356,6 +356,9 @@ TEST(HalfInstructions, RoundOnceFromTheExactResult) {
       {"max.ftz.f16", "hhh", {0x0001, 0x8001}, 0},
       {"fma.rn.sat.f16x2", "wwww", {0x40003c00, 0x4000bc00, 0}, 0x3c000000},
       {"fma.rn.ftz.relu.f16", "hhhh", {0x0001, 0x3c00, 0x8000}, 0},
+      {"fma.rn.oob.bf16", "hhhh", {0x3f80, 0xfff7, 0x3f80}, 0},
+      {"fma.rn.oob.bf16", "hhhh", {0x3f80, 0x7fff, 0x3f80}, 0x7fff},
+      {"fma.rn.oob.relu.bf16x2", "wwww", {0xfff73f80, 0x3f803f80, 0x3f803f80}, 0x00004000},
       // Just below the normal numbers before it is rounded to the smallest of them.
       {"fma.rn.ftz.f16", "hhhh", {0x3bff, 0x8400, 0x03fe}, 0x8000},
       {"fma.rn.f16", "hhhh", {0x3bff, 0x8400, 0}, 0x8400},

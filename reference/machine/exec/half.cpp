@@ -204,12 +204,12 @@ __m256 clamp(__m256 v, unsigned modifiers) {
   return _mm256_blendv_ps(positive, v, _mm256_castsi256_ps(nan_mask(v)));
 }
 
-/// PTX does not say which NaN marks an element out of bounds. On an H200 it is 0xfff7 in bf16; no
-/// other pattern among the vectors of f16 and bf16 gives 0.
+/// PTX does not say which NaN marks an element out of bounds. On an H200 it is 0xfff7 in bf16. Its
+/// vectors of f16 hold no pattern that gives 0, nor this one, which is taken to mark there as well.
 template <class Format>
 __m256 zero_out_of_bounds(__m256 result, __m256 a, __m256 b) {
   alignas(32) std::uint32_t mark[kVector];
-  std::fill_n(mark, kVector, 0xfff7U);
+  std::fill_n(mark, kVector, 0xfff7fff7U);
   const __m256i marked = _mm256_castps_si256(Format::load(mark).part[0]);
   const __m256i is_marked = _mm256_or_si256(_mm256_cmpeq_epi32(_mm256_castps_si256(a), marked),
                                             _mm256_cmpeq_epi32(_mm256_castps_si256(b), marked));

@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <fstream>
 #include <set>
+#include <sstream>
 #include <string>
 
 #include "reference/machine/program/decode_table.h"
@@ -70,6 +72,15 @@ TEST(OpcodeTable, RecordedMnemonicsAreInTheTable) {
     for (const OpcodeForm& form : row.forms) known.insert(form.mnemonic);
   }
   for (const std::string& form : recorded_mnemonics()) EXPECT_TRUE(known.contains(form)) << form;
+}
+
+TEST(OpcodeTable, ThePageIsUpToDate) {
+  std::ifstream file(std::string(BITGATE_SOURCE_DIR) + "/reference/machine/docs/opcodes.md");
+  std::stringstream page;
+  page << file.rdbuf();
+  EXPECT_TRUE(page.str() == opcode_page(opcode_table()))
+      << "after a change of the table: build/bitgate exec --list-opcodes > "
+         "reference/machine/docs/opcodes.md";
 }
 
 }  // namespace
