@@ -233,5 +233,18 @@ TEST(RandomPrograms, HalfArithmeticRoundsOnce) {
   }));
 }
 
+/// What random programs found against an H200.
+TEST(RandomPrograms, WideLiteralsOfSlctKeepTheirBits) {
+  TestMachine machine;
+  const Outcome outcome = machine.run(
+      "mov.f32 %f1, 0f3f800000; mov.u64 %rd4, 7;\n"
+      "slct.s64.f32 %rd3, 2073290217691730578, %rd4, %f1;\n"
+      "slct.f64.f32 %fd1, 0d3fcd7faf48a415bd, %fd2, %f1;\n"
+      "st.global.u64 [%rd2], %rd3; st.global.f64 [%rd2+8], %fd1; ret;");
+  EXPECT_FALSE(outcome.fault) << TestMachine::describe(outcome);
+  EXPECT_EQ(machine.out64(0, 0), 2073290217691730578U);
+  EXPECT_EQ(machine.out64(0, 2), 0x3fcd7faf48a415bdU);
+}
+
 }  // namespace
 }  // namespace bitgate::machine

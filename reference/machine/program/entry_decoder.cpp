@@ -472,8 +472,10 @@ void EntryDecoder::decode_plain(InstructionBuilder& builder, const std::string& 
       builder.define(i == 0 ? &Op::d : &Op::e, builder.operand(i), row->operands[i]);
     } else {
       const std::size_t source = i - row->destinations;
-      builder.use(kSources.at(source), builder.operand(i), row->operands[i], immediates,
-                  static_cast<int>(source));
+      // slct: 64-bit operands beside an f32; their literals are bits already.
+      const bool wide = immediates == Immediates::f32 && row->operands[i] == Kind::b64;
+      builder.use(kSources.at(source), builder.operand(i), row->operands[i],
+                  wide ? Immediates::integer : immediates, static_cast<int>(source));
     }
   }
 }
