@@ -49,7 +49,7 @@ void DecodeTable::decoder(std::string opcode, Decoder decode) {
   Row row;
   row.mnemonic = std::move(opcode);
   row.decoder = decode;
-  add(std::move(row));
+  add(row);
 }
 
 void DecodeTable::forms(const std::string& opcode,
@@ -65,7 +65,7 @@ void DecodeTable::unsupported(std::string_view pattern, std::string_view why) {
     Row row;
     row.mnemonic = std::move(mnemonic);
     row.unsupported = why;
-    add(std::move(row));
+    add(row);
   }
 }
 
