@@ -21,9 +21,9 @@ namespace bitgate::machine::vectors {
 ///    folded into another instruction, which keeps the payload, or make a canonical NaN;
 ///  - abs of the least integer, which ptxas takes to be not negative.
 ///
-/// ptxas 13.0 miscompiles set and testp in such programs (measured): under a guard it executes
-/// parts of them where the guard does not hold, and a float result of set may come out as the
-/// integer 1. So neither is guarded, and set gives integers alone.
+/// The first programs on an H200 gave, for a guarded set or testp, what an unguarded part of it
+/// would give, and for a float result of set the integer 1; ptxas 13.0 is suspected, which is not
+/// shown. Until it is, neither is guarded, and set gives integers alone.
 ///
 /// Registers are eight pools by what they hold (bits of 16, 32 and 64, f16, f32, two halves, f64,
 /// predicates); now and then an operand comes from another pool of its width, or is a constant.
