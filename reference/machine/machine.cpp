@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "reference/machine/exec/context.h"
+#include "reference/machine/hazard/hazards.h"
 #include "reference/machine/memory/address_space.h"
 #include "reference/machine/program/code.h"
 #include "reference/machine/schedule/block_runner.h"
@@ -214,13 +215,18 @@ Outcome run(const Program& program, const Launch& launch, GlobalMemory& memory,
   outcome.approximate = code.approximate;
   const auto threads =
       static_cast<std::uint32_t>(std::min<std::uint64_t>(std::max(options.threads, 1U), blocks));
-  if (threads == 1 || code.communicates || options.schedule_seed != 0) {
+  if (threads == 1 || code.communicates || options.schedule_seed != 0 || options.hazards.any()) {
     Policy policy(code, launch, options, blocks);
     BlockRunner runner(impl, code, launch, options, memory, constants, policy, deadline);
     try {
       run_in_turn(runner, policy, blocks);
     } catch (const MachineFault& fault) {
       outcome.fault = fault.fault;
+    }
+    if (hazard::Hazards* hazards = runner.hazards()) {
+      if (outcome.fault) hazards->fault(*outcome.fault);
+      outcome.hazards = hazards->reports.take();
+      outcome.hazard_bytes = hazards->peak_bytes();
     }
     add_counts(outcome, printed, runner.state());
     for (const auto& [block, text] : printed) outcome.printed += text;

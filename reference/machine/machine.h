@@ -9,7 +9,10 @@
 #include <string_view>
 #include <vector>
 
+#include "reference/machine/hazard/options.h"
+#include "reference/machine/hazard/report.h"
 #include "reference/machine/memory/global_memory.h"
+#include "reference/machine/site.h"
 #include "reference/numeric/tensor_core.h"
 
 namespace bitgate::machine {
@@ -21,13 +24,6 @@ namespace bitgate::machine {
 ///     auto x = memory.allocate(4096, "x");
 ///     Launch launch{.entry = "saxpy", .grid = {4}, .block = {256}, .parameters = ...};
 ///     Outcome outcome = run(program, launch, memory, {});
-
-struct Dim3 {
-  std::uint32_t x = 1;
-  std::uint32_t y = 1;
-  std::uint32_t z = 1;
-  friend bool operator==(const Dim3&, const Dim3&) = default;
-};
 
 /// Where an entry expects each of its parameters in the parameter buffer.
 struct ParameterSlot {
@@ -81,16 +77,8 @@ struct Options {
   std::chrono::nanoseconds time_limit = std::chrono::seconds(20);
   /// Polled now and then; set by a SIGINT handler.
   const volatile bool* interrupted = nullptr;
-};
-
-/// A place in the program and in the launch.
-struct Site {
-  std::string instruction;  ///< as written
-  std::string file;         ///< user's source, by .loc
-  std::uint32_t line = 0;
-  std::uint32_t ptx_line = 0;
-  Dim3 block{0, 0, 0};
-  Dim3 thread{0, 0, 0};
+  /// What is looked for besides faults. A run that looks for anything uses one host thread.
+  hazard::Options hazards;
 };
 
 struct Fault {
@@ -128,6 +116,10 @@ struct Outcome {
   /// What the kernel printed by vprintf: blocks in the order of their numbers, up to 1 MiB of each,
   /// a block's own lines in the order in which they were printed, lanes ascending.
   std::string printed;
+  /// What Options::hazards asked for, a fault of the same kinds included; equal ones are one.
+  std::vector<hazard::Report> hazards;
+  /// The most host memory that the shadows of registers and memory took at any time.
+  std::uint64_t hazard_bytes = 0;
 };
 
 /// Runs one launch to its end. Launch errors (too many threads, a parameter buffer of the wrong

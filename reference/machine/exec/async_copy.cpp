@@ -6,6 +6,7 @@
 #include "reference/machine/exec/lanes.h"
 #include "reference/machine/exec/mbarrier.h"
 #include "reference/machine/exec/memory.h"
+#include "reference/machine/hazard/hazards.h"
 #include "reference/machine/program/instruction_builder.h"
 #include "reference/support/error.h"
 
@@ -17,8 +18,12 @@ namespace bitgate::machine {
 
 namespace {
 
-void copy_lane(const PendingCopy& copy, std::size_t lane) {
+void copy_lane(const LaunchState& state, Warp& warp, const PendingCopy& copy, std::size_t lane) {
   const std::uint8_t from_source = copy.source_bytes[lane];
+  if (state.hazards != nullptr) [[unlikely]] {
+    state.hazards->copy(warp, lane, copy.destination[lane], copy.source[lane], from_source,
+                        copy.bytes);
+  }
   if (from_source == 16) {
     std::memcpy(copy.destination[lane], copy.source[lane], 16);
     return;
@@ -32,7 +37,8 @@ void copy_lane(const PendingCopy& copy, std::size_t lane) {
 }
 
 /// Carries out the copies of `lanes` in groups below `bound`, which is one a lane.
-void complete(Warp& warp, std::uint32_t lanes, const std::array<std::uint32_t, kLanes>& bound) {
+void complete(const LaunchState& state, Warp& warp, std::uint32_t lanes,
+              const std::array<std::uint32_t, kLanes>& bound) {
   auto out = warp.copies.begin();
   for (auto copy = warp.copies.begin(); copy != warp.copies.end(); ++copy) {
     std::uint32_t due = 0;
@@ -40,7 +46,7 @@ void complete(Warp& warp, std::uint32_t lanes, const std::array<std::uint32_t, k
       due |= copy->group[lane] < bound[lane] ? kLaneBit[lane] : 0U;
     }
     due &= copy->mask & lanes;
-    each_lane(due, [&](std::size_t lane) { copy_lane(*copy, lane); });
+    each_lane(due, [&](std::size_t lane) { copy_lane(state, warp, *copy, lane); });
     copy->mask &= ~due;
     if (copy->mask != 0) {
       if (out != copy) *out = *copy;
@@ -100,7 +106,7 @@ void copy_async(Context& x, const Op& op) {
   each_lane(partial, [&](std::size_t lane) { locate_source(kLaneBit[lane], source_size[lane]); });
   x.activate(all);
   if (x.state->eager_copies) {
-    each_lane(x.active, [&](std::size_t lane) { copy_lane(copy, lane); });
+    each_lane(x.active, [&](std::size_t lane) { copy_lane(*x.state, *x.warp, copy, lane); });
     return;
   }
   x.warp->copies.push_back(copy);
@@ -118,10 +124,10 @@ void wait_group(Context& x, const Op& op) {
     const std::uint32_t open = x.warp->open_group[lane];
     bound[lane] = open > pending ? open - pending : 0;
   }
-  complete(*x.warp, x.active, bound);
+  complete(*x.state, *x.warp, x.active, bound);
 }
 
-void wait_all(Context& x, const Op&) { complete_all_copies(*x.warp, x.active); }
+void wait_all(Context& x, const Op&) { complete_all_copies(*x.state, *x.warp, x.active); }
 
 void decode_copy(InstructionBuilder& builder) {
   const auto set = [&](Handler handler) {
@@ -189,11 +195,11 @@ void decode_copy(InstructionBuilder& builder) {
 
 }  // namespace
 
-void complete_all_copies(Warp& warp, std::uint32_t lanes) {
+void complete_all_copies(const LaunchState& state, Warp& warp, std::uint32_t lanes) {
   if (warp.copies.empty()) return;
   std::array<std::uint32_t, kLanes> bound{};
   bound.fill(0xffffffffU);
-  complete(warp, lanes, bound);
+  complete(state, warp, lanes, bound);
 }
 
 void add_async_copy_rows(DecodeTable& table) {

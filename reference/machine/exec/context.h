@@ -16,6 +16,10 @@
 
 namespace bitgate::machine {
 
+namespace hazard {
+class Hazards;
+}
+
 inline constexpr int kLanes = 32;
 inline constexpr std::uint32_t kAllLanes = 0xffffffffU;
 
@@ -147,6 +151,7 @@ struct LaunchState {
   std::span<const std::byte> constants;                            ///< the program's bank
   std::map<std::uint64_t, std::string> printed;                    ///< by block
   bool eager_copies = false;
+  hazard::Hazards* hazards = nullptr;  ///< null: nobody watches
   std::uint64_t warp_instructions = 0;
   std::uint64_t thread_instructions = 0;
   std::uint64_t tensor_instructions = 0;

@@ -6,6 +6,7 @@
 
 #include "reference/machine/exec/lanes.h"
 #include "reference/machine/exec/memory.h"
+#include "reference/machine/hazard/hazards.h"
 
 namespace bitgate::machine {
 
@@ -225,7 +226,15 @@ void locate_in(Context& x, Space space, std::uint16_t cache, const Addresses& ad
   }
 }
 
-void locate_generic(Context& x, std::uint16_t cache, Addresses& address, std::uint32_t bytes,
+/// Tells who watches what the active lanes are about to access.
+void note(Context& x, const Op& op, Space space, std::uint32_t bytes, Access access,
+          const HostAddresses& host) {
+  if (x.state->hazards == nullptr) [[likely]]
+    return;
+  x.state->hazards->access(x, op, {space, access, x.active, bytes, false, nullptr, &host});
+}
+
+void locate_generic(Context& x, const Op& op, Addresses& address, std::uint32_t bytes,
                     Access access, HostAddresses& host) {
   const std::uint32_t all = x.active;
   std::uint32_t left = all;
@@ -244,7 +253,8 @@ void locate_generic(Context& x, std::uint16_t cache, Addresses& address, std::ui
       shifted[lane] = (mine ? address[lane] : stand_in) - window_of(space);
     }
     x.activate(same);
-    locate_in(x, space, cache, shifted, bytes, access, part);
+    locate_in(x, space, op.cache, shifted, bytes, access, part);
+    note(x, op, space, bytes, access, part);
     x.activate(all);
     if (same == all) {
       host = part;
@@ -336,19 +346,22 @@ template <Space S>
 void locate(Context& x, const Op& op, std::uint32_t bytes, Access access, HostAddresses& host) {
   const bool narrow = (op.extra & kBaseIs32Bits) != 0;
   if constexpr (S == Space::shared) {
-    if (narrow && locate_shared_fast(x, op.a, op.immediate, bytes, host)) return;
+    if (narrow && locate_shared_fast(x, op.a, op.immediate, bytes, host)) {
+      return note(x, op, S, bytes, access, host);
+    }
   }
   if constexpr (S == Space::global) {
     if (!narrow && locate_global_fast(x, op, op.a, op.immediate, bytes, bytes, access, host)) {
-      return;
+      return note(x, op, S, bytes, access, host);
     }
   }
   alignas(32) Addresses address;
   gather_addresses(x, op.a, narrow, op.immediate, address);
   if constexpr (S == Space::generic) {
-    locate_generic(x, op.cache, address, bytes, access, host);
+    locate_generic(x, op, address, bytes, access, host);
   } else {
     locate_in(x, S, op.cache, address, bytes, access, host);
+    note(x, op, S, bytes, access, host);
   }
 }
 

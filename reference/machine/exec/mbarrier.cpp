@@ -149,7 +149,7 @@ template <Action A>
 void change(Context& x, const Op& op) {
   if constexpr (A == Action::copies_arrive || A == Action::copies_arrive_no_increment) {
     // The copies may land any time before the arrival: here at once.
-    complete_all_copies(*x.warp, x.active);
+    complete_all_copies(*x.state, *x.warp, x.active);
   }
   HostAddresses host;
   locate_in_space(x, op, space_in(op), 8, Access::write, host);

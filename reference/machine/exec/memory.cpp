@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "reference/machine/exec/lanes.h"
+#include "reference/machine/hazard/hazards.h"
 #include "reference/machine/program/instruction_builder.h"
 #include "reference/machine/program/layout.h"
 #include "reference/support/error.h"
@@ -141,7 +142,7 @@ const std::uint32_t* operand_list(const Context& x, const Op& op) {
 /// Where the accesses of a whole warp begin when each lane's follows the one before it, which is
 /// checked once for all; null when they do not, or one is out of order: then each is looked at.
 template <Space S, std::uint32_t Bytes>
-std::byte* locate_run(const Context& x, const Op& op, Access access) {
+std::byte* find_run(const Context& x, const Op& op, Access access) {
   if constexpr (S != Space::shared && S != Space::global) return nullptr;
   if (x.active != kAllLanes) return nullptr;
   constexpr std::uint32_t kAll = Bytes * kLanes;
@@ -184,6 +185,15 @@ std::byte* locate_run(const Context& x, const Op& op, Access access) {
     return nullptr;
   }
   return cached->host + offset;
+}
+
+template <Space S, std::uint32_t Bytes>
+std::byte* locate_run(Context& x, const Op& op, Access access) {
+  std::byte* const run = find_run<S, Bytes>(x, op, access);
+  if (run != nullptr && x.state->hazards != nullptr) [[unlikely]] {
+    x.state->hazards->access(x, op, {S, access, kAllLanes, Bytes, false, run, nullptr});
+  }
+  return run;
 }
 
 template <Element E, class Register, std::uint32_t Count>

@@ -17,6 +17,25 @@ struct HostAddresses {
 
 enum class Access : std::uint8_t { read, write };
 
+/// What an instruction is about to access, for who watches (hazard/hazards.h). An atomic is one
+/// write; that it reads as well is for the instruction to say.
+struct MemoryAccess {
+  Space space = Space::global;  ///< never generic
+  Access access = Access::read;
+  std::uint32_t lanes = 0;  ///< whose addresses are given
+  std::uint32_t bytes = 0;  ///< at each address
+  /// Each address is accessed by the whole warp together (ldmatrix, stmatrix, wmma), whatever lane
+  /// gives it.
+  bool collective = false;
+  /// Where lane 0's bytes are when all 32 lanes' follow each other; else null.
+  std::byte* run = nullptr;
+  const HostAddresses* host = nullptr;  ///< null where `run` is given
+
+  std::byte* at(std::size_t lane) const {
+    return run != nullptr ? run + lane * bytes : (*host)[lane];
+  }
+};
+
 /// What an address operand says besides its register (Op::extra of memory instructions).
 inline constexpr std::uint8_t kBaseIs32Bits = 1;
 

@@ -12,6 +12,7 @@
 #include "reference/machine/exec/calls.h"
 #include "reference/machine/exec/lanes.h"
 #include "reference/machine/exec/synchronisation.h"
+#include "reference/machine/hazard/hazards.h"
 
 // A warp as a set of splits: (place, lanes). The split with the smallest place runs first, until it
 // meets another at the same place and merges with it; so lanes reconverge at the earliest point
@@ -102,7 +103,8 @@ void release(Block& block, std::uint32_t number) {
 }
 
 /// Gives the waiting lanes of a reduction their result.
-void write_reductions(Block& block, const Code& code, std::uint32_t number) {
+void write_reductions(const LaunchState& state, Block& block, std::uint32_t number) {
+  const Code& code = *state.code;
   const Barrier& barrier = block.barriers[number];
   for (Warp& warp : block.warps) {
     for (const Split& split : warp.splits) {
@@ -124,8 +126,9 @@ void write_reductions(Block& block, const Code& code, std::uint32_t number) {
           break;
         case BarrierAction::sync:
         case BarrierAction::arrive:
-          break;
+          continue;
       }
+      if (state.hazards != nullptr) state.hazards->after_reduction(warp, op, split.mask);
     }
   }
 }
@@ -147,10 +150,10 @@ bool complete(const Block& block, const Barrier& barrier) {
   return threads >= barrier.expected;
 }
 
-void check_barrier(Block& block, const Code& code, std::uint32_t number) {
+void check_barrier(const LaunchState& state, Block& block, std::uint32_t number) {
   Barrier& barrier = block.barriers[number];
   if (!barrier.in_use || !complete(block, barrier)) return;
-  write_reductions(block, code, number);
+  write_reductions(state, block, number);
   release(block, number);
 }
 
@@ -212,7 +215,7 @@ void arrive(Context& x, Warp& warp, const Op& op, std::uint32_t lanes, std::uint
       }
     }
   }
-  check_barrier(block, *x.state->code, number);
+  check_barrier(*x.state, block, number);
 }
 
 /// Splits off `lanes`, which stay where they are; the rest of the split goes on to the next
@@ -228,7 +231,7 @@ std::size_t separate(Warp& warp, std::size_t index, std::uint32_t lanes) {
 }
 
 void exit_lanes(Context& x, Warp& warp, std::uint32_t lanes) {
-  complete_all_copies(warp, lanes);
+  complete_all_copies(*x.state, warp, lanes);
   warp.live &= ~lanes;
   for (Split& split : warp.splits) {
     split.mask &= ~lanes;
@@ -238,7 +241,7 @@ void exit_lanes(Context& x, Warp& warp, std::uint32_t lanes) {
   std::erase_if(warp.splits, [](const Split& split) { return split.mask == 0; });
   Block& block = *warp.block;
   for (std::uint32_t number = 0; number < block.barriers.size(); ++number) {
-    check_barrier(block, *x.state->code, number);
+    check_barrier(*x.state, block, number);
   }
 }
 
@@ -345,6 +348,10 @@ void branch_indirectly(Context& x, Warp& warp, std::size_t index, const Op& op,
 void step_splits(Context& x, Warp& warp, std::size_t index, const Op& op, std::uint32_t active) {
   const std::uint32_t pc = warp.splits[index].pc;
   x.activate(active);
+  hazard::Hazards* const hazards = x.state->hazards;
+  if (hazards != nullptr && op.flow != Flow::converge) {
+    hazards->before(x, op, warp.splits[index].mask);
+  }
   switch (op.flow) {
     case Flow::branch: {
       const std::size_t taken = separate(warp, index, active);
@@ -378,13 +385,16 @@ void step_splits(Context& x, Warp& warp, std::size_t index, const Op& op, std::u
       return;
     }
     case Flow::converge: {
+      const std::uint32_t evaluated = warp.splits[index].mask;
       const std::size_t at = separate(warp, index, active);
       if (!converged(x, warp, op, active)) {
         warp.splits[at].state = Split::State::converging;
         return;
       }
+      if (hazards != nullptr) hazards->before(x, op, evaluated);
       (active == kAllLanes ? op.full : op.masked)(x, op);
       x.activate(active);
+      if (hazards != nullptr) hazards->after(x, op);
       ++warp.splits[at].pc;
       merge(warp);
       return;
@@ -430,6 +440,12 @@ struct PartialCounts {
   std::uint64_t threads = 0;
 };
 
+void watch_guard(Context& x, hazard::Hazards& hazards, const Op& op, std::uint32_t active,
+                 std::uint32_t mask) {
+  x.activate(active);
+  hazards.before(x, op, mask);
+}
+
 struct Stretch {
   const Op* op;        ///< the next instruction
   std::uint32_t left;  ///< of the budget
@@ -437,10 +453,12 @@ struct Stretch {
 
 /// Runs one split until its budget is used up, it meets another split, or it comes to an
 /// instruction that may change the set of splits. The machine spends its time here: everything that
-/// the loop needs is in registers.
+/// the loop needs is in registers, and a run that nobody watches pays nothing for those that are.
+template <bool Watched>
 [[gnu::noinline]] Stretch run_stretch(Context& x, const Op* const ops, const Op* op,
                                       const std::uint32_t mask, const Op* const meeting,
                                       std::uint32_t left, PartialCounts& partial) {
+  hazard::Hazards* const hazards = Watched ? x.state->hazards : nullptr;
   while (left != 0) {
     const std::uint32_t active = mask & (x.predicate(op->guard) ^ op->guard_flip);
     x.pc = static_cast<std::uint32_t>(op - ops);
@@ -449,19 +467,24 @@ struct Stretch {
       --left;
       if (active == kAllLanes) {
         x.active = kAllLanes;
+        if constexpr (Watched) hazards->before(x, *op, kAllLanes);
         op->full(x, *op);
+        if constexpr (Watched) hazards->after(x, *op);
       } else {
         ++partial.instructions;
+        if constexpr (Watched) watch_guard(x, *hazards, *op, active, mask);
         if (active != 0) {
           partial.threads += static_cast<std::uint64_t>(std::popcount(active));
           x.activate(active);
           op->masked(x, *op);
+          if constexpr (Watched) hazards->after(x, *op);
         }
       }
       ++op;
     } else if (active == 0) {
       --left;
       ++partial.instructions;
+      if constexpr (Watched) watch_guard(x, *hazards, *op, active, mask);
       ++op;
     } else if (op->flow == Flow::branch && active == mask && meeting == nullptr) {
       // A branch of the whole warp: no other split can be met.
@@ -470,6 +493,7 @@ struct Stretch {
         ++partial.instructions;
         partial.threads += static_cast<std::uint64_t>(std::popcount(active));
       }
+      if constexpr (Watched) watch_guard(x, *hazards, *op, active, mask);
       op = ops + op->immediate;
     } else {
       break;
@@ -519,7 +543,10 @@ Turn run_warp(Context& x, Warp& warp, std::uint32_t budget) {
       // The end of the code is a place that no split reaches without an exit before it.
       meeting = ops + std::min<std::size_t>(place, code.ops.size());
     }
-    const Stretch stretch = run_stretch(x, ops, ops + split->pc, mask, meeting, left, partial);
+    const Stretch stretch =
+        x.state->hazards == nullptr
+            ? run_stretch<false>(x, ops, ops + split->pc, mask, meeting, left, partial)
+            : run_stretch<true>(x, ops, ops + split->pc, mask, meeting, left, partial);
     left = stretch.left;
     warp.splits[index].pc = static_cast<std::uint32_t>(stretch.op - ops);
     if (stretch.op == meeting) {

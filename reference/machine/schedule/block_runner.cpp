@@ -10,6 +10,7 @@
 
 #include "reference/machine/exec/lanes.h"
 #include "reference/machine/exec/warp.h"
+#include "reference/machine/hazard/hazards.h"
 
 namespace bitgate::machine {
 
@@ -94,7 +95,13 @@ BlockRunner::BlockRunner(const Program::Impl& program, const Code& code, const L
     }
     constants_.emplace_back(place, value);
   }
+  if (options.hazards.any()) {
+    hazards_ = std::make_unique<hazard::Hazards>(state_);
+    state_.hazards = hazards_.get();
+  }
 }
+
+BlockRunner::~BlockRunner() = default;
 
 void BlockRunner::fill_special(Warp& warp, const SpecialPlace& place) {
   const Launch& launch = *state_.launch;
@@ -244,10 +251,14 @@ std::unique_ptr<Block> BlockRunner::start(std::uint64_t number) {
       }
     }
   }
+  if (hazards_ != nullptr) hazards_->start_block(*block);
   return block;
 }
 
-void BlockRunner::recycle(std::unique_ptr<Block> block) { free_.push_back(std::move(block)); }
+void BlockRunner::recycle(std::unique_ptr<Block> block) {
+  if (hazards_ != nullptr) hazards_->finish_block(*block);
+  free_.push_back(std::move(block));
+}
 
 Fault BlockRunner::located(Fault fault, int lane) const {
   const Warp& warp = *context_.warp;

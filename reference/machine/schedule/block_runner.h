@@ -19,6 +19,7 @@ class BlockRunner {
   BlockRunner(const Program::Impl& program, const Code& code, const Launch& launch,
               const Options& options, GlobalMemory& memory, std::span<const std::byte> constants,
               Policy& policy, std::chrono::steady_clock::time_point deadline);
+  ~BlockRunner();
 
   /// Starts block `number` of the grid.
   std::unique_ptr<Block> start(std::uint64_t number);
@@ -30,6 +31,8 @@ class BlockRunner {
   Progress run(Block& block);
 
   const LaunchState& state() const { return state_; }
+  /// Null where nobody watches.
+  hazard::Hazards* hazards() const { return state_.hazards; }
 
  private:
   std::unique_ptr<Block> make_block();
@@ -39,6 +42,7 @@ class BlockRunner {
   void check_limits();
 
   LaunchState state_;
+  std::unique_ptr<hazard::Hazards> hazards_;
   Context context_;
   Policy& policy_;
   std::chrono::steady_clock::time_point deadline_;

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "reference/machine/exec/context.h"
+#include "reference/machine/exec/memory.h"
+#include "reference/machine/hazard/report.h"
+
+namespace bitgate::machine::hazard {
+
+/// Who watches a launch: owns the shadows and gets every event of it. One host thread runs all
+/// blocks of a watched launch.
+///
+/// Events of one instruction come in this order: before, its accesses (before memory changes),
+/// after. Context::active has the lanes that execute it, Context::pc its place.
+class Hazards {
+ public:
+  explicit Hazards(const LaunchState& state);
+  ~Hazards();
+  Hazards(const Hazards&) = delete;
+  Hazards& operator=(const Hazards&) = delete;
+
+  void start_block(Block& block);
+  void finish_block(Block& block);
+
+  /// `lanes` evaluated the guard; those of Context::active, perhaps none, execute the instruction.
+  /// Of one that waits for lanes of its warp (Flow::converge) the event comes when they have met.
+  void before(Context& x, const Op& op, std::uint32_t lanes);
+  /// Not for instructions that no lane executed, and not for barriers, exits and branches.
+  void after(Context& x, const Op& op);
+  /// A reduction at a barrier (bar.red) has given `lanes` of a warp its result.
+  void after_reduction(Warp& warp, const Op& op, std::uint32_t lanes);
+
+  void access(Context& x, const Op& op, const MemoryAccess& access);
+  /// Bytes that an asynchronous copy moves when it is carried out, before it is: `copied` bytes of
+  /// `bytes` come from the source, the others become zero.
+  void copy(Warp& warp, std::size_t lane, std::byte* destination, const std::byte* source,
+            std::uint32_t copied, std::uint32_t bytes);
+
+  /// What ended the run, if it is a hazard.
+  void fault(const Fault& fault);
+
+  ReportList reports;
+
+  /// Where an instruction stands and who executes it.
+  Site site(const Warp& warp, std::uint32_t pc, std::size_t lane) const;
+
+  std::uint64_t peak_bytes() const { return peak_bytes_; }
+
+ private:
+  const LaunchState& state_;
+  std::uint64_t peak_bytes_ = 0;
+};
+
+}  // namespace bitgate::machine::hazard
