@@ -1,0 +1,13 @@
+#include "primitives.cuh"
+
+// A vote orders no memory.
+extern "C" __global__ void vote_is_no_fence(const unsigned* x, unsigned* out) {
+  __shared__ unsigned s[32];
+  const unsigned v = x[threadIdx.x];
+  s[threadIdx.x] = v;  // @write
+  const unsigned votes = __ballot_sync(0xffffffffu, v & 1);
+#ifdef RIGHT
+  __syncwarp();
+#endif
+  out[threadIdx.x] = votes + s[threadIdx.x ^ 1];  // @read
+}
