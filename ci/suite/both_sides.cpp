@@ -7,15 +7,13 @@
 #include <thread>
 #include <utility>
 
-#include "kernels/device/ptxas.h"
-
 namespace bitgate::suite {
 
-CompiledModule compile_module(std::string ptx) {
+CompiledModule compile_module(std::string ptx, const kernels::PtxasOptions& options) {
   CompiledModule compiled{.ptx = std::move(ptx), .cubin = {}};
   if (const auto ptxas = kernels::find_ptxas()) {
-    compiled.cubin =
-        kernels::run_ptxas(*ptxas, compiled.ptx, kernels::ptxas_target(compiled.ptx, 9, 0));
+    compiled.cubin = kernels::run_ptxas(*ptxas, compiled.ptx,
+                                        kernels::ptxas_target(compiled.ptx, 9, 0), options);
   }
   return compiled;
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "kernels/device/device.h"
+#include "kernels/device/ptxas.h"
 
 namespace bitgate::suite {
 
@@ -22,8 +23,8 @@ struct CompiledModule {
   }
 };
 
-/// InputError with what ptxas said when it refuses. Any thread.
-CompiledModule compile_module(std::string ptx);
+/// InputError with what ptxas said when it refuses, or when it does not end. Any thread.
+CompiledModule compile_module(std::string ptx, const kernels::PtxasOptions& options = {});
 
 /// Runs entries with the parameters (.u64 in, .u64 out) on one device, for many threads at a time.
 class EntryRunner {

@@ -6,10 +6,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <system_error>
+#include <thread>
 
 #include "reference/support/error.h"
 #include "reference/support/file.h"
@@ -47,8 +50,28 @@ class ScratchFolder {
   fs::path path_;
 };
 
-/// Runs the command with its output in `log`; its exit status, or 128 + the signal.
-int run(const std::vector<std::string>& command, const fs::path& log) {
+/// Waits for the child; kills it at the deadline, and says so by nothing.
+std::optional<int> wait_until(pid_t child, std::chrono::steady_clock::time_point deadline) {
+  int status = 0;
+  auto pause = std::chrono::microseconds(500);
+  for (;;) {
+    const pid_t ended = waitpid(child, &status, WNOHANG);
+    if (ended == child || (ended < 0 && errno != EINTR)) return status;
+    if (std::chrono::steady_clock::now() > deadline) {
+      kill(child, SIGKILL);
+      while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+      }
+      return std::nullopt;
+    }
+    std::this_thread::sleep_for(pause);
+    pause = std::min<std::chrono::microseconds>(2 * pause, std::chrono::milliseconds(10));
+  }
+}
+
+/// Runs the command with its output in `log`; its exit status, or 128 + the signal. Nothing when it
+/// had to be killed at the limit.
+std::optional<int> run(const std::vector<std::string>& command, const fs::path& log,
+                       std::chrono::milliseconds time_limit) {
   std::vector<char*> argv;
   argv.reserve(command.size() + 1);
   for (const std::string& word : command) argv.push_back(const_cast<char*>(word.c_str()));
@@ -66,10 +89,9 @@ int run(const std::vector<std::string>& command, const fs::path& log) {
     throw InputError(
         fmt::format("cannot run {}: {}", command.front(), std::generic_category().message(error)));
   }
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  const auto status = wait_until(child, std::chrono::steady_clock::now() + time_limit);
+  if (!status) return std::nullopt;
+  return WIFEXITED(*status) ? WEXITSTATUS(*status) : 128 + WTERMSIG(*status);
 }
 
 }  // namespace
@@ -108,20 +130,26 @@ std::string ptxas_target(std::string_view ptx, int major, int minor) {
 }
 
 std::vector<std::byte> run_ptxas(const fs::path& ptxas, std::string_view ptx,
-                                 std::string_view target) {
+                                 std::string_view target, const PtxasOptions& options) {
   const ScratchFolder folder;
   const fs::path source = folder.path() / "module.ptx";
   const fs::path cubin = folder.path() / "module.cubin";
   const fs::path log = folder.path() / "log";
   write_file(source, ptx);
-  const int status = run({ptxas.string(), fmt::format("-arch={}", target), "-lineinfo", "-o",
-                          cubin.string(), source.string()},
-                         log);
-  if (status != 0) {
+  std::vector<std::string> command{ptxas.string(), fmt::format("-arch={}", target),
+                                   "-lineinfo",    "-o",
+                                   cubin.string(), source.string()};
+  if (options.optimisation != 3) command.push_back(fmt::format("-O{}", options.optimisation));
+  const auto status = run(command, log, options.time_limit);
+  if (!status) {
+    throw InputError(fmt::format("{} did not end within {:.1f} s", ptxas.string(),
+                                 std::chrono::duration<double>(options.time_limit).count()));
+  }
+  if (*status != 0) {
     std::string said = read_text_file(log);
     if (said.size() > 2000) said.resize(2000);
     throw InputError(fmt::format("{} refuses the PTX for {} (exit {}): {}", ptxas.string(), target,
-                                 status, said));
+                                 *status, said));
   }
   return read_file(cubin);
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <filesystem>
 #include <optional>
@@ -16,8 +17,13 @@ std::optional<std::filesystem::path> find_ptxas();
 /// `.target` when that is a variant of it ("sm_90a"), else "sm_90".
 std::string ptxas_target(std::string_view ptx, int major, int minor);
 
-/// The cubin of `ptx`. InputError with what ptxas said when it refuses.
+struct PtxasOptions {
+  int optimisation = 3;
+  std::chrono::milliseconds time_limit = std::chrono::minutes(10);
+};
+
+/// The cubin of `ptx`. InputError with what ptxas said when it refuses, or when it does not end.
 std::vector<std::byte> run_ptxas(const std::filesystem::path& ptxas, std::string_view ptx,
-                                 std::string_view target);
+                                 std::string_view target, const PtxasOptions& options = {});
 
 }  // namespace bitgate::kernels

@@ -66,6 +66,17 @@ TEST(Ptxas, SaysWhatTheCompilerSaid) {
   }
 }
 
+TEST(Ptxas, OneThatDoesNotEndIsStopped) {
+  const FakeToolchain toolchain("exec sleep 60\n");
+  try {
+    run_ptxas(toolchain.ptxas(), "some ptx", "sm_90",
+              {.time_limit = std::chrono::milliseconds(50)});
+    FAIL() << "a compiler that did not end was believed";
+  } catch (const InputError& error) {
+    EXPECT_NE(std::string(error.what()).find("did not end"), std::string::npos) << error.what();
+  }
+}
+
 TEST(Ptxas, MissingCompilerIsAnInputError) {
   EXPECT_THROW(run_ptxas("/nonexistent/ptxas", "some ptx", "sm_90"), InputError);
 }
