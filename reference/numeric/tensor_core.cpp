@@ -70,8 +70,9 @@ struct Sum {
   int unit_exponent;
 };
 
+// `c_least_exponent`: what the accumulator's type gives its subnormals.
 Sum fused_sum(int fraction_bits, TensorType a_type, TensorType b_type, Elements a, Elements b,
-              float c) {
+              float c, int c_least_exponent) {
   float special = c;
   bool finite = std::isfinite(c);
   for (std::size_t i = 0; i < a.size(); ++i) {
@@ -87,7 +88,8 @@ Sum fused_sum(int fraction_bits, TensorType a_type, TensorType b_type, Elements 
   const int product_fraction_bits = layout(a_type).fraction + layout(b_type).fraction;
   std::array<Term, kMostProducts> products{};
   const Term accumulator = decode(TensorType::f32, std::bit_cast<std::uint32_t>(c));
-  int largest = std::max(kZeroExponent, accumulator.exponent);
+  int largest = kZeroExponent;
+  if (c != 0) largest = std::max(c_least_exponent, accumulator.exponent);
   for (std::size_t i = 0; i < a.size(); ++i) {
     const Term x = decode(a_type, a[i]);
     const Term y = decode(b_type, b[i]);
@@ -203,7 +205,7 @@ float tensor_dot(const TensorModel& model, TensorType a_type, TensorType b_type,
   for (std::size_t first = 0; first < a.size(); first += rule.products_a_sum) {
     const std::size_t count = std::min(rule.products_a_sum, a.size() - first);
     c = toward_zero(fused_sum(rule.fraction_bits, a_type, b_type, a.subspan(first, count),
-                              b.subspan(first, count), c),
+                              b.subspan(first, count), c, -126),
                     rule.result_fraction_bits);
   }
   return c;
@@ -231,7 +233,7 @@ std::uint16_t tensor_dot_f16(const TensorModel& model, TensorType a_type, Tensor
   for (std::size_t first = 0; first < a.size(); first += rule.products_a_sum) {
     const std::size_t count = std::min(rule.products_a_sum, a.size() - first);
     c = to_nearest_half(fused_sum(rule.fraction_bits, a_type, b_type, a.subspan(first, count),
-                                  b.subspan(first, count), to_float(Half{c})));
+                                  b.subspan(first, count), to_float(Half{c}), -14));
   }
   return c;
 }

@@ -30,14 +30,15 @@ struct Fp8Rule {
 ///
 /// Each product is exact (subnormals kept; of tf32, the low 13 bits are not read). E is the largest
 /// exponent among the products of a part and the accumulator, a product's exponent being e(a)+e(b)
-/// unnormalised; every term is truncated toward zero to a multiple of 2^(E - fraction_bits); the
-/// sum is exact; the result is rounded toward zero to f32, or to nearest even to f16 where the
-/// accumulator is f16. NaN results are 0x7fffffff and 0x7fff; a zero sum is +0, and so is a
-/// negative one that underflows; a sum of 2^128 or more is infinite. Zero terms take no part in E,
-/// except that E is at least -126: as in MMA-Sim (arXiv 2511.10909), which no vector recorded here
-/// tells apart. With `parts` = 2 the lower half of k is summed first and its result is the
-/// accumulator of the upper half; a shorter instruction (f16 k8, tf32 k4) is one part. Of a sparse
-/// A only the selected products are terms.
+/// and a subnormal's its type's smallest (of an f16 accumulator too: one of 10^5 outputs shows it);
+/// every term is truncated toward zero to a multiple of 2^(E - fraction_bits); the sum is exact;
+/// the result is rounded toward zero to f32, or to nearest even to f16 where the accumulator is
+/// f16. NaN results are 0x7fffffff and 0x7fff; a zero sum is +0, and so is a negative one that
+/// underflows; a sum of 2^128 or more is infinite. Zero terms take no part in E, except that E is
+/// at least -126: as in MMA-Sim (arXiv 2511.10909), which no vector recorded here tells apart. With
+/// `parts` = 2 the lower half of k is summed first and its result is the accumulator of the upper
+/// half; a shorter instruction (f16 k8, tf32 k4) is one part. Of a sparse A only the selected
+/// products are terms.
 ///
 /// f64 and integers are the same on all: f64 is a chain of fma in the order of k, NaN included (an
 /// H200, rn, all shapes), integers are exact.

@@ -10,6 +10,7 @@
 
 #include "reference/numeric/exact_sum.h"
 #include "reference/numeric/half.h"
+#include "reference/numeric/tensor_dot.h"
 #include "reference/support/error.h"
 #include "reference/support/random.h"
 
@@ -284,6 +285,19 @@ TEST(TensorCore, TheModelsDiffer) {
   }
   EXPECT_GT(differing[0], 100);
   EXPECT_GT(differing[1], 100);
+}
+
+// An H200's m16n8k16: the exact sum, -459.49997 units of 2^-24, is cut below -459.5, since the
+// subnormal accumulator (-460 units) has the exponent -14 and not its leading bit's -16.
+TEST(TensorCore, SubnormalF16AccumulatorHasItsTypesSmallestExponent) {
+  const std::array<std::uint32_t, 16> a{0x8924, 0x88c4, 0x8432, 0x05d3, 0x03e6, 0x83e2,
+                                        0x8629, 0x81ef, 0x8850, 0x0707, 0x8a69, 0x803d,
+                                        0x0676, 0x0158, 0x88c6, 0x8306};
+  const std::array<std::uint32_t, 16> b{0x0851, 0x82db, 0x8312, 0x0004, 0x84d5, 0x85f4,
+                                        0x01c3, 0x06b9, 0x82e5, 0x01ce, 0x8718, 0x8688,
+                                        0x08cc, 0x05db, 0x80e4, 0x0416};
+  EXPECT_EQ(tensor_dot_f16(tensor_model("hopper"), TensorType::f16, TensorType::f16, a, b, 0x81cc),
+            0x81cc);
 }
 
 }  // namespace
