@@ -358,6 +358,9 @@ TEST(HalfInstructions, RoundOnceFromTheExactResult) {
       {"fma.rn.ftz.relu.f16", "hhhh", {0x0001, 0x3c00, 0x8000}, 0},
       {"fma.rn.oob.bf16", "hhhh", {0x3f80, 0xfff7, 0x3f80}, 0},
       {"fma.rn.oob.bf16", "hhhh", {0x3f80, 0x7fff, 0x3f80}, 0x7fff},
+      {"fma.rn.oob.bf16", "hhhh", {0x3f80, 0x7ff7, 0x3f80}, 0},
+      {"fma.rn.oob.f16", "hhhh", {0x7ff7, 0x3c00, 0x3c00}, 0},
+      {"fma.rn.oob.f16", "hhhh", {0xfdf7, 0x3c00, 0x3c00}, 0x7fff},
       {"fma.rn.oob.relu.bf16x2", "wwww", {0xfff73f80, 0x3f803f80, 0x3f803f80}, 0x00004000},
       // Just below the normal numbers before it is rounded to the smallest of them.
       {"fma.rn.ftz.f16", "hhhh", {0x3bff, 0x8400, 0x03fe}, 0x8000},

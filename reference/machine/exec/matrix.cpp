@@ -150,15 +150,10 @@ void decode_mma(InstructionBuilder& builder) {
   for (const Rounding rounding : {Rounding::rn, Rounding::rz, Rounding::rm, Rounding::rp}) {
     if (builder.has(name(rounding))) form.rounding = rounding;
   }
-  std::array<TensorType, 4> types{};
-  std::size_t count = 0;
-  for (const std::string& modifier : builder.text.modifiers) {
-    TensorType type{};
-    if (count < types.size() && parse_tensor_type(modifier, type)) types[count++] = type;
-  }
-  form.accumulator = types[0];
-  form.a = types[1];
-  form.b = types[2];
+  const std::vector<TensorType> types = tensor_types(builder);  // of d, a, b, c
+  form.accumulator = types.at(0);
+  form.a = types.at(1);
+  form.b = types.at(2);
   const std::string& shape = builder.modifier(2);
   form.row_groups = static_cast<std::uint8_t>(number_after(shape, 'm') / kFragmentRows);
   const bool f64 = form.a == TensorType::f64;

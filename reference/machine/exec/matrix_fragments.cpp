@@ -25,12 +25,15 @@ void whole_warp(InstructionBuilder& builder, Handler handler) {
   builder.op.full = handler;
 }
 
-bool parse_tensor_type(const std::string& name, numeric::TensorType& type) {
-  for (int i = 0; i <= static_cast<int>(numeric::TensorType::s32); ++i) {
-    type = static_cast<numeric::TensorType>(i);
-    if (numeric::name(type) == name) return true;
+std::vector<numeric::TensorType> tensor_types(const InstructionBuilder& builder) {
+  std::vector<numeric::TensorType> types;
+  for (const std::string& modifier : builder.text.modifiers) {
+    for (int i = 0; i <= static_cast<int>(numeric::TensorType::s32); ++i) {
+      const auto type = static_cast<numeric::TensorType>(i);
+      if (numeric::name(type) == modifier) types.push_back(type);
+    }
   }
-  return false;
+  return types;
 }
 
 void require_type(const Context& x, numeric::TensorType type) {

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <cstring>
 #include <span>
-#include <string>
+#include <vector>
 
 #include "reference/machine/exec/context.h"
 #include "reference/machine/exec/nan.h"
@@ -148,8 +148,8 @@ Form read_form(const std::uint32_t* list) {
   return std::bit_cast<Form>(words);
 }
 
-/// f16, bf16, … by its name in PTX; nothing when it is none.
-bool parse_tensor_type(const std::string& name, numeric::TensorType& type);
+/// The types among an instruction's modifiers, in order.
+std::vector<numeric::TensorType> tensor_types(const InstructionBuilder& builder);
 
 /// Throws the machine's `unsupported` when the tensor model has no mma of the type.
 void require_type(const Context& x, numeric::TensorType type);

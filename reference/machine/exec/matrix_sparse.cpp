@@ -154,15 +154,10 @@ void sparse_s32(Context& x, const Op& op) {
 void decode_sparse_mma(InstructionBuilder& builder) {
   SparseForm form;
   form.saturate = builder.has("satfinite");
-  std::array<TensorType, 4> types{};
-  std::size_t count = 0;
-  for (const std::string& modifier : builder.text.modifiers) {
-    TensorType type{};
-    if (count < types.size() && parse_tensor_type(modifier, type)) types[count++] = type;
-  }
-  form.accumulator = types[0];
-  form.a = types[1];
-  form.b = types[2];
+  const std::vector<TensorType> types = tensor_types(builder);  // of d, a, b, c
+  form.accumulator = types.at(0);
+  form.a = types.at(1);
+  form.b = types.at(2);
   const unsigned bits = static_cast<unsigned>(layout(form.a).bits);
   const std::string& shape = builder.modifier(3);
   const auto k = static_cast<unsigned>(std::stoul(shape.substr(shape.find('k') + 1)));

@@ -438,15 +438,6 @@ void parse_shape(const InstructionBuilder& builder, TensorType operand, WmmaForm
   throw Unsupported("its shape is unknown");
 }
 
-std::vector<TensorType> types_of(const InstructionBuilder& builder) {
-  std::vector<TensorType> types;
-  for (const std::string& modifier : builder.text.modifiers) {
-    TensorType type{};
-    if (parse_tensor_type(modifier, type)) types.push_back(type);
-  }
-  return types;
-}
-
 Kind register_kind_of(TensorType type) { return type == TensorType::f64 ? Kind::b64 : Kind::b32; }
 
 Immediates immediates_of(TensorType type) {
@@ -458,7 +449,7 @@ Immediates immediates_of(TensorType type) {
 /// load.{a,b,c}.sync.aligned.layout.shape{.ss}.type r, [p]{, stride}
 /// store.d.sync.aligned.layout.shape{.ss}.type [p], r{, stride}
 void decode_move(InstructionBuilder& builder, bool loads) {
-  const std::vector<TensorType> types = types_of(builder);
+  const std::vector<TensorType> types = tensor_types(builder);
   if (types.size() != 1) throw Unsupported("one type was expected");
   WmmaForm form;
   form.a = types.front();
@@ -500,7 +491,7 @@ void decode_move(InstructionBuilder& builder, bool loads) {
 /// mma.sync.aligned.alayout.blayout.shape{.rnd}.d{.a.b}.c{.satfinite}, mma.{xor,and}.popc.sync. …:
 /// the layouts say how the fragments were loaded and make no difference to the registers.
 void decode_product(InstructionBuilder& builder) {
-  const std::vector<TensorType> types = types_of(builder);
+  const std::vector<TensorType> types = tensor_types(builder);
   WmmaForm form;
   if (types.size() == 2) {
     form.a = form.b = TensorType::f16;

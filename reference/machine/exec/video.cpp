@@ -16,8 +16,8 @@
 // No GPU since Maxwell has the scalar ones: ptxas writes them out, and not always as PTX says. What
 // an H200 then gives (measured, ptxas 13.0): an unclamped result has 32 bits, not 33; min and max
 // with an unsigned c read it as unsigned even where it is negative; .sat into the part .h1 merges
-// 0. .sat into the other parts, and vshl with .sat, follow no rule found so far and are
-// unsupported.
+// 0. .sat into the other parts and vshl with .sat follow no rule found so far; vshl.min gave the
+// greater of the two in one program and the lesser in another. These are unsupported.
 
 namespace bitgate::machine {
 
@@ -168,10 +168,11 @@ U32 evaluate(const Scalar& s, U32 a_bits, U32 b_bits, U32 c_bits) {
       shifts ? shifted(s, a, static_cast<U32>(b)) : apply(s.operation, s.compare, a, b);
   const bool is_signed = s.has(Scalar::signed_result);
   if (!s.has(Scalar::saturates)) {
-    // An absolute difference has no sign.
-    const bool extends =
-        s.operation != Operation::absdiff && (s.has(Scalar::signed_a) || s.has(Scalar::signed_b));
-    value = extended(static_cast<U32>(value), 32, extends);
+    // Measured: a second operation compares sums and differences as signed 32-bit numbers, whatever
+    // the types, and everything else as it is.
+    if (s.operation == Operation::add || s.operation == Operation::sub || shifts) {
+      value = extended(static_cast<U32>(value), 32, !shifts || s.has(Scalar::signed_a));
+    }
   } else {
     value = s.part_d == kUpperHalf ? 0 : clamped(value, 32, is_signed);
   }
@@ -191,15 +192,6 @@ U32 evaluate(const Scalar& s, U32 a_bits, U32 b_bits, U32 c_bits) {
       break;
   }
   return merged(static_cast<U32>(value), c_bits, kParts[s.part_d]);
-}
-
-void run_scalar(Context& x, const Op& op) {
-  const auto s = std::bit_cast<Scalar>(op.immediate);
-  const U32* a = x.lanes32(op.a);
-  const U32* b = x.lanes32(op.b);
-  const U32* c = x.lanes32(op.c);
-  U32* d = x.lanes32(op.d);
-  each_lane(x.active, [&](std::size_t lane) { d[lane] = evaluate(s, a[lane], b[lane], c[lane]); });
 }
 
 /// A SIMD instruction, in Op::immediate. Its selectors number the elements of a, then of b.
@@ -243,13 +235,16 @@ U32 evaluate(const Simd& s, U32 a, U32 b, U32 c) {
   return result;
 }
 
-void run_simd(Context& x, const Op& op) {
-  const auto s = std::bit_cast<Simd>(op.immediate);
+/// `Form` is Scalar or Simd.
+template <class Form>
+void run(Context& x, const Op& op) {
+  const auto form = std::bit_cast<Form>(op.immediate);
   const U32* a = x.lanes32(op.a);
   const U32* b = x.lanes32(op.b);
   const U32* c = x.lanes32(op.c);
   U32* d = x.lanes32(op.d);
-  each_lane(x.active, [&](std::size_t lane) { d[lane] = evaluate(s, a[lane], b[lane], c[lane]); });
+  each_lane(x.active,
+            [&](std::size_t lane) { d[lane] = evaluate(form, a[lane], b[lane], c[lane]); });
 }
 
 struct Named {
@@ -332,6 +327,9 @@ void decode_scalar(InstructionBuilder& builder) {
       ((merges && s.part_d != kUpperHalf) || s.operation == Operation::shl)) {
     throw Unsupported("ptxas translates this .sat otherwise than PTX says");
   }
+  if (s.operation == Operation::shl && (builder.has("min") || builder.has("max"))) {
+    throw Unsupported("ptxas translates this second operation in two ways");
+  }
   if (s.operation == Operation::set) s.compare = compare_of(builder);
   if (s.operation == Operation::mad) {
     set(Scalar::minus_ab, builder.operand(1).minus != builder.operand(2).minus);
@@ -343,8 +341,8 @@ void decode_scalar(InstructionBuilder& builder) {
   }
   use_operands(builder);
   builder.op.immediate = std::bit_cast<std::int64_t>(s);
-  builder.op.full = &run_scalar;
-  builder.op.masked = &run_scalar;
+  builder.op.full = &run<Scalar>;
+  builder.op.masked = &run<Scalar>;
 }
 
 /// Digits of "h10" or "b3210", the highest element first; `otherwise` where there is no component.
@@ -399,8 +397,8 @@ void decode_simd(InstructionBuilder& builder) {
   if (builder.count() != 4) throw Unsupported("a SIMD video instruction has three sources");
   use_operands(builder);
   builder.op.immediate = std::bit_cast<std::int64_t>(s);
-  builder.op.full = &run_simd;
-  builder.op.masked = &run_simd;
+  builder.op.full = &run<Simd>;
+  builder.op.masked = &run<Simd>;
 }
 
 }  // namespace
@@ -413,7 +411,9 @@ void decode_simd(InstructionBuilder& builder) {
     table.forms(opcode, {opcode + types + "{,.sat}{,.add,.min,.max}"});
   }
   table.decoder("vshl", &decode_scalar);
-  table.forms("vshl", {"vshl.{u32,s32}.{u32,s32}.u32.{clamp,wrap}{,.add,.min,.max}"});
+  table.forms("vshl", {"vshl.{u32,s32}.{u32,s32}.u32.{clamp,wrap}{,.add}"});
+  table.unsupported("vshl.{u32,s32}.{u32,s32}.u32.{clamp,wrap}{.min,.max}",
+                    "ptxas translates this second operation in two ways");
   table.unsupported("vshl.{u32,s32}.{u32,s32}.u32.sat.{clamp,wrap}{,.add,.min,.max}",
                     "ptxas translates this .sat otherwise than PTX says");
   table.decoder("vshr", &decode_scalar);
