@@ -14,7 +14,7 @@ namespace bitgate::suite {
 struct RecordProgramsOptions {
   std::uint64_t count = 20000;
   std::uint64_t first_seed = 1;
-  std::size_t keep = 256;   ///< programs whose hashes are recorded
+  std::size_t keep = 512;   ///< programs whose hashes are recorded
   std::size_t shrink = 24;  ///< differing programs that are made small
   /// A device of its own for each host thread.
   std::function<std::unique_ptr<kernels::Device>()> make_machine;
@@ -24,8 +24,10 @@ struct RecordProgramsOptions {
 /// A program whose outputs differ.
 struct ProgramDifference {
   std::uint64_t seed = 0;
-  /// The named rule that covers it; empty: none does. "nan_payload", "abs_of_least": the same
-  /// program without that one thing which is left to compilers (RandomProgram) gives the same bits.
+  /// The named rule that covers it; empty: none does.
+  ///  - "nan_payload": with NaN made canonical (RandomProgram::Emission), the same bits;
+  ///  - "ptxas_optimisation": the GPU itself gives the machine's bits for the same text when ptxas
+  ///    translates it with -O0.
   std::string rule;
   std::string text;     ///< its statements, those left out without which it still differs
   std::string example;  ///< of the first differing lane: registers at first, both results

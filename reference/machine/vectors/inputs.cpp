@@ -244,15 +244,20 @@ void relate(const Format& f, std::span<U64> operands, Random& random) {
   if (operands.size() < 2 || !random.chance(0.34)) return;
   const U64 field = f.top_exponent() << f.fraction_bits;
   const bool finite = (operands[0] & field) != field && (operands[1] & field) != field;
-  switch (random.below(6)) {
+  switch (random.below(7)) {
     case 0:
       operands[1] = operands[0];
       break;
     case 1:
       operands[1] = operands[0] ^ f.sign();
       break;
-    case 2:
-    case 3: {  // near in size: sums cancel, quotients are near one
+    case 2: {  // a product beside the least normal number, where .ftz begins
+      const double other = std::ldexp(1.0, 1 - f.bias()) / decode(f, operands[0]);
+      if (finite && std::isfinite(other)) operands[1] = encode(f, other) + random.below(3);
+      break;
+    }
+    case 3:
+    case 4: {  // near in size: sums cancel, quotients are near one
       const auto exponent =
           static_cast<std::int64_t>(operands[0] >> f.fraction_bits & f.top_exponent());
       const std::int64_t near = std::clamp<std::int64_t>(

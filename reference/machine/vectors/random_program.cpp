@@ -88,22 +88,35 @@ bool may_contract(const Form& form) {
 
 std::string opcode(const Form& form) { return form.name.substr(0, form.name.find('.')); }
 
-/// A float result of set came out as the integer 1 on an H200 (random_program.h).
-bool is_suspect(const Form& form) {
+/// A float result of set comes out as the integer 1 (random_program.h).
+bool is_left_out(const Form& form) {
   return form.name.starts_with("set.") && is_float(form.results.front());
 }
 
-/// Not what seems to be executed in part where the guard does not hold (random_program.h).
+/// Not what is executed in part where the guard does not hold (random_program.h).
 bool takes_a_guard(const Form& form) {
   return !form.name.starts_with("set.") && !form.name.starts_with("testp.") &&
-         std::ranges::count(form.body, ';') == 1;
+         !form.name.starts_with('v') && std::ranges::count(form.body, ';') == 1;
+}
+
+/// Merged wrongly where two sources are one register.
+bool wants_distinct_sources(const Form& form) {
+  return form.name.starts_with("lop") || form.name.find(".pred") != std::string::npos;
+}
+
+/// What follows sees through it to what it was made of.
+bool is_seen_through(const Form& form) {
+  return form.name.starts_with("cnot.") || form.name.starts_with("abs.s") ||
+         form.name.starts_with("lop") || form.name.starts_with("set.") ||
+         (form.name.starts_with("cvt.") && form.name.ends_with("f32"));
 }
 
 /// Where the payload of a NaN result is open.
 bool has_open_payload(const Form& form) {
   if (!is_float(form.results.front())) return false;
   return form.results.front() == Value::f64 || form.name.starts_with("neg.") ||
-         form.name.starts_with("abs.");
+         form.name.starts_with("abs.") || form.name.starts_with("min.") ||
+         form.name.starts_with("max.");
 }
 
 /// Replaces a NaN in the register by one and the same.
@@ -136,7 +149,7 @@ const std::vector<std::vector<const Form*>>& opcodes(bool video) {
     std::array<std::vector<std::vector<const Form*>>, 2> all;
     std::map<std::string, std::vector<const Form*>> by_opcode;
     for (const Form& form : forms()) {
-      if (form.a_registers == 0 && !may_contract(form) && !is_suspect(form)) {
+      if (form.a_registers == 0 && !may_contract(form) && !is_left_out(form)) {
         by_opcode[opcode(form)].push_back(&form);
       }
     }
@@ -182,7 +195,7 @@ bool takes_literals(const Form& form) {
   const std::string_view operands = std::string_view(form.body).substr(form.body.find(' '));
   return operands.find_first_of("{|.") == std::string_view::npos && form.sources.size() > 1 &&
          !form.name.starts_with("dp") && !form.name.starts_with('v') &&
-         form.name.find("16x2") == std::string::npos;
+         !form.name.starts_with("slct.") && form.name.find("16x2") == std::string::npos;
 }
 
 std::string replaced(std::string text, const std::map<std::string, std::string>& names) {
@@ -238,7 +251,6 @@ class RandomProgram::Generator {
                    .text = {},
                    .guard = guard(),
                    .canonical = {},
-                   .clamped = {},
                    .then = {},
                    .otherwise = {}};
     made.then = statements(depth);
@@ -253,7 +265,6 @@ class RandomProgram::Generator {
         .text = {},
         .guard = random_.chance(0.7) ? one_of(kPools[1]) : std::to_string(1 + random_.below(3)),
         .canonical = {},
-        .clamped = {},
         .then = {},
         .otherwise = {}};
     ++program_.loops_;
@@ -270,10 +281,11 @@ class RandomProgram::Generator {
                    .text = {},
                    .guard = {},
                    .canonical = {},
-                   .clamped = {},
                    .then = {},
                    .otherwise = {}};
     std::map<std::string, std::string> names;
+    std::string before;
+    std::string after;
     std::string used;
     for (std::size_t k = 0; k < form.results.size(); ++k) {
       // Two results are two registers.
@@ -282,8 +294,11 @@ class RandomProgram::Generator {
       used = name;
       names["%d" + std::to_string(k)] = name;
       if (k == 0 && has_open_payload(form)) made.canonical = canonical_nan(form.results[k], name);
+      const unsigned bits = pool_of(form.results[k]).bits;
+      if (!program_.open_ && is_seen_through(form) && bits > 1) after += hidden(bits, name, name);
     }
     bool constant = !takes_literals(form);
+    std::set<std::string> sources;
     for (std::size_t k = 0; k < form.sources.size(); ++k) {
       std::string& name = names["%a" + std::to_string(k)];
       if (!constant && random_.chance(0.1)) {
@@ -293,26 +308,42 @@ class RandomProgram::Generator {
           continue;
         }
       }
-      name = source(form.sources[k]);
+      const Pool& own = pool_of(form.sources[k]);
+      const Pool& pool = source_pool(own);
+      do {
+        name = one_of(pool);
+      } while (!program_.open_ && wants_distinct_sources(form) && sources.contains(name));
+      sources.insert(name);
+      if (!program_.open_ && &pool != &own) {
+        std::string scratch = fmt::format("%s{}_{}", own.bits, k);
+        before += hidden(own.bits, scratch, name);
+        name = std::move(scratch);
+      }
+    }
+    if (!program_.open_ && (form.name.starts_with("abs.s") || form.name.starts_with("neg.s"))) {
+      before += no_least_integer(form, names["%a0"]);
     }
     const std::string prefix = guarded && takes_a_guard(form) ? "@" + guard() + " " : "";
-    made.text = prefix + replaced(form.body, names);
-    if (form.name.starts_with("abs.s")) made.clamped = clamped_abs(form, prefix, names);
-    program_.instructions_ += static_cast<std::size_t>(std::ranges::count(made.text, ';'));
+    const std::string text = prefix + replaced(form.body, names);
+    program_.instructions_ += static_cast<std::size_t>(std::ranges::count(text, ';'));
+    made.text = before + text + after;
     return made;
   }
 
-  /// The same instruction, of a source that is at least the opposite of the greatest integer.
-  static std::string clamped_abs(const Form& form, const std::string& prefix,
-                                 std::map<std::string, std::string> names) {
+  /// A copy whose origin a compiler does not see.
+  static std::string hidden(unsigned bits, const std::string& to, const std::string& from) {
+    return fmt::format("xor.b{0} {1}, {2}, %zero{0}; ", bits, to, from);
+  }
+
+  /// Replaces the source by one that is at least the opposite of the greatest integer.
+  static std::string no_least_integer(const Form& form, std::string& source) {
     const unsigned bits = shape(form.sources.front()).bits;
     const std::string type(shape(form.sources.front()).name);
     const std::uint64_t greatest = (std::uint64_t{1} << (bits - 1)) - 1;
     const std::string scratch = fmt::format("%m{}", bits);
-    std::string& source = names["%a0"];
-    std::string text = fmt::format("max.{} {}, {}, -{};\n  ", type, scratch, source, greatest);
+    std::string text = fmt::format("max.{} {}, {}, -{}; ", type, scratch, source, greatest);
     source = scratch;
-    return text + prefix + replaced(form.body, names);
+    return text;
   }
 
   std::string guard() { return (random_.chance(0.5) ? "" : "!") + one_of(kPools[7]); }
@@ -321,14 +352,14 @@ class RandomProgram::Generator {
     return fmt::format("%{}{}", pool.name, random_.below(pool.count));
   }
 
-  std::string source(Value value) {
-    const Pool& own = pool_of(value);
-    if (own.bits == 1 || !random_.chance(0.1)) return one_of(own);
+  /// Where an operand comes from: now and then another pool of its width.
+  const Pool& source_pool(const Pool& own) {
+    if (own.bits == 1 || !random_.chance(0.1)) return own;
     std::vector<const Pool*> as_wide;
     for (const Pool& pool : kPools) {
       if (pool.bits == own.bits) as_wide.push_back(&pool);
     }
-    return one_of(*as_wide[random_.below(as_wide.size())]);
+    return *as_wide[random_.below(as_wide.size())];
   }
 
   RandomProgram& program_;
@@ -336,11 +367,9 @@ class RandomProgram::Generator {
   Drawer drawer_;
 };
 
-RandomProgram::RandomProgram(std::uint64_t seed) : seed_(seed) { Generator(*this, seed).run(); }
-
-RandomProgram::Emission RandomProgram::emission() const {
-  const bool open = Random(seed_, "open").below(20) == 0;
-  return {.without = {}, .canonical_nan = !open, .clamped_abs = !open};
+RandomProgram::RandomProgram(std::uint64_t seed)
+    : seed_(seed), open_(Random(seed, "open").below(1000) == 0) {
+  Generator(*this, seed).run();
 }
 
 std::size_t RandomProgram::words() {
@@ -372,14 +401,20 @@ void RandomProgram::emit(const std::vector<Statement>& body, const Emission& emi
     if (emission.without.contains(each.id)) continue;
     switch (each.kind) {
       case Statement::Kind::instruction:
-        out += "  " + (emission.clamped_abs && !each.clamped.empty() ? each.clamped : each.text);
-        out += '\n';
+        out += "  " + each.text + '\n';
         if (emission.canonical_nan) out += each.canonical;
         break;
       case Statement::Kind::branch: {
         const bool negated = each.guard.starts_with('!');
-        out += fmt::format("  @{} bra $else{};\n",
-                           negated ? each.guard.substr(1) : "!" + each.guard, each.id);
+        std::string guard = negated ? each.guard.substr(1) : each.guard;
+        if (!open_) {
+          out += fmt::format(
+              "  selp.b32 %m32, 1, 0, {}; xor.b32 %m32, %m32, %zero32; setp.ne.b32 %p0, %m32, "
+              "0;\n",
+              guard);
+          guard = "%p0";
+        }
+        out += fmt::format("  @{}{} bra $else{};\n", negated ? "" : "!", guard, each.id);
         emit(each.then, emission, out);
         if (!each.otherwise.empty()) out += fmt::format("  bra $end{};\n", each.id);
         out += fmt::format("$else{}:\n", each.id);
@@ -415,7 +450,8 @@ std::string RandomProgram::entry(const std::string& name, std::uint32_t threads,
       ".visible .entry {0}(.param .u64 {0}_in, .param .u64 {0}_out)\n{{\n"
       "  .reg .b64 %in, %out, %offset, %w;\n  .reg .b32 %i, %t0, %t1, %half;\n"
       "  .reg .pred %p0, %p1;\n  .reg .b32 %c<{1}>;\n"
-      "  .reg .b16 %low, %high, %m16;\n  .reg .b32 %m32;\n  .reg .b64 %m64;\n",
+      "  .reg .b16 %low, %high, %m16, %zero16, %s16_<4>;\n"
+      "  .reg .b32 %m32, %zero32, %s32_<4>;\n  .reg .b64 %m64, %zero64, %s64_<4>;\n",
       name, statements_ + 1);
   for (const Pool& pool : kPools) {
     out += fmt::format("  .reg .{} %{}<{}>;\n",
@@ -426,7 +462,10 @@ std::string RandomProgram::entry(const std::string& name, std::uint32_t threads,
       "  ld.param.u64 %in, [{0}_in];\n  ld.param.u64 %out, [{0}_out];\n"
       "  mov.u32 %t0, %ctaid.x;\n  mov.u32 %t1, %ntid.x;\n  mov.u32 %i, %tid.x;\n"
       "  mad.lo.u32 %i, %t0, %t1, %i;\n  mul.wide.u32 %offset, %i, 8;\n"
-      "  add.u64 %in, %in, %offset;\n  add.u64 %out, %out, %offset;\n",
+      "  add.u64 %in, %in, %offset;\n  add.u64 %out, %out, %offset;\n"
+      // The address is even, which a compiler does not know.
+      "  cvt.u32.u64 %zero32, %in;\n  and.b32 %zero32, %zero32, 1;\n"
+      "  cvt.u16.u32 %zero16, %zero32;\n  cvt.u64.u32 %zero64, %zero32;\n",
       name);
   std::string stores;
   std::size_t word = 0;

@@ -2,10 +2,16 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <span>
 #include <string>
 
+#include "reference/machine/vectors/kernel.h"
 #include "reference/machine/vectors/program_recording.h"
+#include "reference/machine/vectors/test_run.h"
 #include "reference/support/error.h"
+#include "reference/support/file.h"
+#include "reference/support/sha256.h"
 
 namespace bitgate::machine::vectors {
 namespace {
@@ -45,6 +51,27 @@ TEST(RandomProgram, NothingItIsMadeOfIsLeftToTheCompiler) {
     EXPECT_FALSE(mnemonic == "add.f32" || mnemonic == "mul.f32" || mnemonic == "mul.ftz.f32" ||
                  mnemonic == "sub.f16x2" || mnemonic == "mul.bf16")
         << mnemonic;
+  }
+}
+
+/// The bits that an H200 gave, for the first of the programs that were compared there.
+TEST(RandomProgram, TheMachineGivesTheBitsOfTheRecordedPrograms) {
+  const auto recording = parse_program_recording(read_text_file(
+      std::filesystem::path(BITGATE_SOURCE_DIR) / "reference/machine/vectors/h200.programs"));
+  EXPECT_GE(recording.programs.size(), 200U);
+  for (const auto& recorded : recording.programs) {
+    const RandomProgram program(recorded.seed);
+    const std::string entry =
+        program.entry(std::string(kProgramEntry), recording.threads, program.emission());
+    ASSERT_EQ(sha256(entry), recorded.text_sha256)
+        << "program " << recorded.seed
+        << " is another one than was recorded (the forms changed): record again on a GPU";
+    const Program loaded = Program::load(module_header() + entry, "program.ptx");
+    const auto in = program.inputs(recording.threads);
+    const TestRun run = test_run(loaded, std::string(kProgramEntry), recording.threads,
+                                 recording.threads, in, in.size());
+    EXPECT_EQ(run.failure, "") << recorded.seed;
+    EXPECT_EQ(sha256(std::as_bytes(std::span(run.words))), recorded.out_sha256) << recorded.seed;
   }
 }
 
