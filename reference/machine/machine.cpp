@@ -167,7 +167,7 @@ void run_in_turn(BlockRunner& runner, Policy& policy, std::uint64_t blocks) {
       if (next < blocks && live.size() < wanted) {
         live.push_back(runner.start(policy.block(next++)));
       }
-      current = policy.next(current, live.size());
+      current = policy.next_block(current, live.size());
     }
   }
 }
@@ -205,6 +205,9 @@ Outcome run(const Program& program, const Launch& launch, GlobalMemory& memory,
   const Program::Impl& impl = program.impl();
   const Code& code = impl.code(launch.entry);
   const std::uint64_t blocks = check(code, launch);
+  if (options.coverage != nullptr && options.hazards.any()) {
+    throw InputError("a run counts its coverage or looks for hazards, not both");
+  }
   make_globals(impl, memory);
   const std::vector<std::byte> constants = fill_constants(impl, memory);
   Printed printed;
@@ -215,7 +218,8 @@ Outcome run(const Program& program, const Launch& launch, GlobalMemory& memory,
   outcome.approximate = code.approximate;
   const auto threads =
       static_cast<std::uint32_t>(std::min<std::uint64_t>(std::max(options.threads, 1U), blocks));
-  if (threads == 1 || code.communicates || options.schedule_seed != 0 || options.hazards.any()) {
+  if (threads == 1 || code.communicates || options.schedule_seed != 0 || options.hazards.any() ||
+      options.coverage != nullptr) {
     Policy policy(code, launch, options, blocks);
     BlockRunner runner(impl, code, launch, options, memory, constants, policy, deadline);
     try {
@@ -229,6 +233,7 @@ Outcome run(const Program& program, const Launch& launch, GlobalMemory& memory,
       outcome.hazard_bytes = hazards->peak_bytes();
     }
     add_counts(outcome, printed, runner.state());
+    if (options.coverage != nullptr) runner.add_coverage(*options.coverage);
     for (const auto& [block, text] : printed) outcome.printed += text;
     return outcome;
   }

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "reference/machine/coverage.h"
 #include "reference/machine/hazard/options.h"
 #include "reference/machine/hazard/report.h"
 #include "reference/machine/memory/global_memory.h"
@@ -79,6 +80,9 @@ struct Options {
   const volatile bool* interrupted = nullptr;
   /// What is looked for besides faults. A run that looks for anything uses one host thread.
   hazard::Options hazards;
+  /// Where what is executed is counted; null: nowhere. Such a run uses one host thread, and cannot
+  /// look for hazards at the same time (InputError).
+  Coverage* coverage = nullptr;
 };
 
 struct Fault {

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "reference/machine/coverage.h"
 #include "reference/machine/machine.h"
 #include "reference/machine/memory/address_space.h"
 #include "reference/machine/program/code.h"
@@ -127,6 +128,14 @@ struct Barrier {
   bool in_use = false;
 };
 
+/// Which warp of a block goes next; the schedule's (schedule/policy.h).
+struct WarpOrder {
+  std::size_t current = 0;  ///< the last that had a turn
+  std::size_t starved = 0;
+  std::vector<std::int64_t> priority;  ///< of each warp, the highest first; empty: by other rules
+  std::int64_t lowest = 0;
+};
+
 struct Block {
   std::uint64_t number = 0;  ///< in the grid, x fastest
   Dim3 index{0, 0, 0};
@@ -135,7 +144,7 @@ struct Block {
   std::vector<Warp> warps;
   std::array<Barrier, 16> barriers;
   std::uint32_t live_warps = 0;
-  std::size_t next_warp = 0;
+  WarpOrder order;
   LazyBytes local;
 };
 
@@ -151,7 +160,8 @@ struct LaunchState {
   std::span<const std::byte> constants;                            ///< the program's bank
   std::map<std::uint64_t, std::string> printed;                    ///< by block
   bool eager_copies = false;
-  hazard::Hazards* hazards = nullptr;  ///< null: nobody watches
+  hazard::Hazards* hazards = nullptr;   ///< null: nobody watches
+  Coverage::Count* coverage = nullptr;  ///< one an op of the code; null: nobody counts
   std::uint64_t warp_instructions = 0;
   std::uint64_t thread_instructions = 0;
   std::uint64_t tensor_instructions = 0;

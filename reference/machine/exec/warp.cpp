@@ -349,8 +349,10 @@ void step_splits(Context& x, Warp& warp, std::size_t index, const Op& op, std::u
   const std::uint32_t pc = warp.splits[index].pc;
   x.activate(active);
   hazard::Hazards* const hazards = x.state->hazards;
-  if (hazards != nullptr && op.flow != Flow::converge) {
-    hazards->before(x, op, warp.splits[index].mask);
+  Coverage::Count* const coverage = x.state->coverage;
+  if (op.flow != Flow::converge) {
+    if (hazards != nullptr) hazards->before(x, op, warp.splits[index].mask);
+    if (coverage != nullptr) coverage[pc].add(active);
   }
   switch (op.flow) {
     case Flow::branch: {
@@ -392,6 +394,7 @@ void step_splits(Context& x, Warp& warp, std::size_t index, const Op& op, std::u
         return;
       }
       if (hazards != nullptr) hazards->before(x, op, evaluated);
+      if (coverage != nullptr) coverage[pc].add(active);
       (active == kAllLanes ? op.full : op.masked)(x, op);
       x.activate(active);
       if (hazards != nullptr) hazards->after(x, op);
@@ -446,6 +449,9 @@ void watch_guard(Context& x, hazard::Hazards& hazards, const Op& op, std::uint32
   hazards.before(x, op, mask);
 }
 
+/// What a run watches besides running.
+enum class Watch : std::uint8_t { nothing, coverage, hazards };
+
 struct Stretch {
   const Op* op;        ///< the next instruction
   std::uint32_t left;  ///< of the budget
@@ -454,11 +460,14 @@ struct Stretch {
 /// Runs one split until its budget is used up, it meets another split, or it comes to an
 /// instruction that may change the set of splits. The machine spends its time here: everything that
 /// the loop needs is in registers, and a run that nobody watches pays nothing for those that are.
-template <bool Watched>
+template <Watch Watched>
 [[gnu::noinline]] Stretch run_stretch(Context& x, const Op* const ops, const Op* op,
                                       const std::uint32_t mask, const Op* const meeting,
                                       std::uint32_t left, PartialCounts& partial) {
-  hazard::Hazards* const hazards = Watched ? x.state->hazards : nullptr;
+  hazard::Hazards* const hazards = Watched == Watch::hazards ? x.state->hazards : nullptr;
+  const auto count = [&](std::uint32_t lanes) {
+    if constexpr (Watched == Watch::coverage) x.state->coverage[x.pc].add(lanes);
+  };
   while (left != 0) {
     const std::uint32_t active = mask & (x.predicate(op->guard) ^ op->guard_flip);
     x.pc = static_cast<std::uint32_t>(op - ops);
@@ -467,24 +476,27 @@ template <bool Watched>
       --left;
       if (active == kAllLanes) {
         x.active = kAllLanes;
-        if constexpr (Watched) hazards->before(x, *op, kAllLanes);
+        count(kAllLanes);
+        if constexpr (Watched == Watch::hazards) hazards->before(x, *op, kAllLanes);
         op->full(x, *op);
-        if constexpr (Watched) hazards->after(x, *op);
+        if constexpr (Watched == Watch::hazards) hazards->after(x, *op);
       } else {
         ++partial.instructions;
-        if constexpr (Watched) watch_guard(x, *hazards, *op, active, mask);
+        count(active);
+        if constexpr (Watched == Watch::hazards) watch_guard(x, *hazards, *op, active, mask);
         if (active != 0) {
           partial.threads += static_cast<std::uint64_t>(std::popcount(active));
           x.activate(active);
           op->masked(x, *op);
-          if constexpr (Watched) hazards->after(x, *op);
+          if constexpr (Watched == Watch::hazards) hazards->after(x, *op);
         }
       }
       ++op;
     } else if (active == 0) {
       --left;
       ++partial.instructions;
-      if constexpr (Watched) watch_guard(x, *hazards, *op, active, mask);
+      count(active);
+      if constexpr (Watched == Watch::hazards) watch_guard(x, *hazards, *op, active, mask);
       ++op;
     } else if (op->flow == Flow::branch && active == mask && meeting == nullptr) {
       // A branch of the whole warp: no other split can be met.
@@ -493,7 +505,8 @@ template <bool Watched>
         ++partial.instructions;
         partial.threads += static_cast<std::uint64_t>(std::popcount(active));
       }
-      if constexpr (Watched) watch_guard(x, *hazards, *op, active, mask);
+      count(active);
+      if constexpr (Watched == Watch::hazards) watch_guard(x, *hazards, *op, active, mask);
       op = ops + op->immediate;
     } else {
       break;
@@ -543,10 +556,10 @@ Turn run_warp(Context& x, Warp& warp, std::uint32_t budget) {
       // The end of the code is a place that no split reaches without an exit before it.
       meeting = ops + std::min<std::size_t>(place, code.ops.size());
     }
-    const Stretch stretch =
-        x.state->hazards == nullptr
-            ? run_stretch<false>(x, ops, ops + split->pc, mask, meeting, left, partial)
-            : run_stretch<true>(x, ops, ops + split->pc, mask, meeting, left, partial);
+    const auto run = x.state->hazards != nullptr    ? &run_stretch<Watch::hazards>
+                     : x.state->coverage != nullptr ? &run_stretch<Watch::coverage>
+                                                    : &run_stretch<Watch::nothing>;
+    const Stretch stretch = run(x, ops, ops + split->pc, mask, meeting, left, partial);
     left = stretch.left;
     warp.splits[index].pc = static_cast<std::uint32_t>(stretch.op - ops);
     if (stretch.op == meeting) {

@@ -18,7 +18,7 @@ enum class StateSpace { none, reg, sreg, constant, global, local, param, shared 
 /// `.b32`, `.u8`, `.f16x2`, `.pred`, … without the dot.
 using TypeName = std::string;
 
-/// Where in the user's source: the outermost `inlined_at` of the last `.loc`. Line 0: unknown.
+/// A place in the source, by `.loc`. Line 0: unknown.
 struct SourceLine {
   std::uint32_t file = 0;  ///< number of the `.file` directive
   std::uint32_t line = 0;
@@ -61,7 +61,10 @@ struct Instruction {
   std::vector<std::string> modifiers;  ///< {"sync", "aligned", "m16n8k16", …}, without dots
   std::vector<Operand> operands;
   std::uint32_t ptx_line = 0;  ///< 1-based, in the module's text
+  /// The user's line: the outermost `inlined_at` of the last `.loc` that is not the line of the
+  /// function itself. (A macro that defines the whole entry puts all of its code on that line.)
   SourceLine source;
+  SourceLine innermost;  ///< the place of the `.loc` itself
 };
 
 struct Variable {

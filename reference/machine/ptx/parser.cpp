@@ -4,6 +4,7 @@
 
 #include <limits>
 #include <map>
+#include <optional>
 #include <tuple>
 #include <utility>
 
@@ -23,11 +24,14 @@ constexpr std::size_t kDeepestScope = 1024;
 
 /// Follows `.loc`: which line of the user's source an instruction comes from. An inlined place
 /// names the place it was inlined at, which may be inlined itself (PTX ISA, "Debugging Directives:
-/// .loc"); the outermost is the line that the user of a library function wrote.
+/// .loc"); the outermost is the line that the user of a library function wrote. The line of the
+/// function itself, which its first `.loc` names, says nothing where a macro defines it all.
 class SourceTracker {
  public:
   void parse(TokenStream& tokens) {
     const Place here = place(tokens);
+    innermost_ = here;
+    if (!function_) function_ = line_of(here);
     if (!tokens.accept(',')) {
       inlined_at_.erase(here);
       current_ = here;
@@ -39,16 +43,17 @@ class SourceTracker {
     if (tokens.expect_identifier("inlined_at") != "inlined_at") tokens.fail("inlined_at");
     const Place caller = place(tokens);
     inlined_at_[here] = caller;
-    current_ = caller;
+    current_ = here;
     // A chain longer than the table has a cycle, which no compiler writes.
     for (std::size_t steps = 0; steps < kLongestChain; ++steps) {
       const auto outer = inlined_at_.find(current_);
-      if (outer == inlined_at_.end()) break;
+      if (outer == inlined_at_.end() || line_of(outer->second) == function_) break;
       current_ = outer->second;
     }
   }
 
   SourceLine line() const { return {std::get<0>(current_), std::get<1>(current_)}; }
+  SourceLine innermost() const { return {std::get<0>(innermost_), std::get<1>(innermost_)}; }
 
  private:
   static constexpr std::size_t kLongestChain = 256;
@@ -73,8 +78,14 @@ class SourceTracker {
     if (tokens.accept('+')) parse_integer_literal(tokens, 0, kMost32, "an offset");
   }
 
+  static std::pair<std::uint32_t, std::uint32_t> line_of(const Place& place) {
+    return {std::get<0>(place), std::get<1>(place)};
+  }
+
   std::map<Place, Place> inlined_at_;
   Place current_{0, 0, 0};
+  Place innermost_{0, 0, 0};
+  std::optional<std::pair<std::uint32_t, std::uint32_t>> function_;
 };
 
 class Parser {
@@ -401,6 +412,7 @@ class Parser {
     instruction.opcode = opcode.text;
     instruction.ptx_line = opcode.line;
     instruction.source = source_.line();
+    instruction.innermost = source_.innermost();
     constexpr std::size_t kUsual = 4;
     instruction.modifiers.reserve(kUsual);
     instruction.operands.reserve(kUsual);

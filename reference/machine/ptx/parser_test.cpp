@@ -393,6 +393,22 @@ TEST(PtxParser, DeepNestingIsRefused) {
             "k.ptx:2:");
 }
 
+TEST(PtxParser, TheUsersLineIsTheOutermostThatIsNotTheFunctionItself) {
+  const auto line_of = [](const std::string& body) {
+    const auto list = instructions(parse(with_body(body)));
+    return std::pair(list[0].source.line, list[0].innermost.line);
+  };
+  const std::string function = ".loc 1 10 0\n";
+  const std::string library = ".loc 2 77 3, function_name f, inlined_at 1 ";
+  EXPECT_EQ(line_of(function + ".loc 1 12 3\nret;"), std::pair(12u, 12u));
+  EXPECT_EQ(line_of(function + library + "12 3\nret;"), std::pair(12u, 77u));
+  // The whole body is inlined at the function's own line.
+  EXPECT_EQ(line_of(function + library + "10 87\nret;"), std::pair(77u, 77u));
+  EXPECT_EQ(
+      line_of(function + library + "10 87\n.loc 3 5 1, function_name g, inlined_at 2 77 3\nret;"),
+      std::pair(77u, 5u));
+}
+
 TEST(PtxParser, CyclesOfInlinedPlacesEnd) {
   const auto list =
       instructions(parse(with_body(".loc 1 2 3, function_name f, inlined_at 1 4 5\n"

@@ -99,9 +99,20 @@ BlockRunner::BlockRunner(const Program::Impl& program, const Code& code, const L
     hazards_ = std::make_unique<hazard::Hazards>(state_);
     state_.hazards = hazards_.get();
   }
+  if (options.coverage != nullptr) {
+    counts_.resize(code.ops.size());
+    state_.coverage = counts_.data();
+  }
 }
 
 BlockRunner::~BlockRunner() = default;
+
+void BlockRunner::add_coverage(Coverage& coverage) const {
+  Coverage::Lines& lines = coverage.entries[state_.code->name];
+  for (std::size_t i = 0; i < counts_.size(); ++i) {
+    lines[state_.code->debug[i].ptx_line].add(counts_[i]);
+  }
+}
 
 void BlockRunner::fill_special(Warp& warp, const SpecialPlace& place) {
   const Launch& launch = *state_.launch;
@@ -230,7 +241,6 @@ std::unique_ptr<Block> BlockRunner::start(std::uint64_t number) {
   block->index = {static_cast<std::uint32_t>(number % grid.x),
                   static_cast<std::uint32_t>(number / grid.x % grid.y),
                   static_cast<std::uint32_t>(number / grid.x / grid.y)};
-  block->next_warp = 0;
   block->live_warps = static_cast<std::uint32_t>(block->warps.size());
   for (Barrier& barrier : block->barriers) barrier = Barrier{};
   for (Warp& warp : block->warps) {
@@ -251,6 +261,7 @@ std::unique_ptr<Block> BlockRunner::start(std::uint64_t number) {
       }
     }
   }
+  policy_.start_block(*block);
   if (hazards_ != nullptr) hazards_->start_block(*block);
   return block;
 }
@@ -289,43 +300,27 @@ void BlockRunner::check_limits() {
   }
 }
 
+void BlockRunner::report_deadlock(Block& block) {
+  for (Warp& warp : block.warps) {
+    if (warp.live != 0) context_.warp = &warp;
+  }
+  const Split& split = context_.warp->splits.front();
+  context_.pc = split.pc;
+  context_.active = split.mask;
+  throw_fault(Fault::Kind::deadlock, -1,
+              fmt::format("no thread of block ({}, {}, {}) can go on: {}", block.index.x,
+                          block.index.y, block.index.z, describe_waits(block, *state_.code)));
+}
+
 BlockRunner::Progress BlockRunner::run(Block& block) {
   const std::uint64_t until = state_.warp_instructions + policy_.block_turn();
-  std::size_t blocked_in_a_row = 0;
   try {
     while (block.live_warps != 0) {
-      Warp& warp = block.warps[block.next_warp];
-      block.next_warp = policy_.next(block.next_warp, block.warps.size());
-      if (warp.live == 0) {
-        if (++blocked_in_a_row < 64 * block.warps.size()) continue;
-      } else {
-        const std::uint64_t before = state_.warp_instructions;
-        const Turn turn = run_warp(context_, warp, policy_.warp_turn());
-        if (turn == Turn::finished) --block.live_warps;
-        if (state_.warp_instructions != before || turn == Turn::finished) {
-          blocked_in_a_row = 0;
-        } else {
-          ++blocked_in_a_row;
-        }
-      }
-      const bool stuck = blocked_in_a_row >= block.warps.size() &&
-                         std::none_of(block.warps.begin(), block.warps.end(), [](const Warp& w) {
-                           return std::any_of(w.splits.begin(), w.splits.end(), [](const Split& s) {
-                             return s.state == Split::State::running;
-                           });
-                         });
-      if (stuck && block.live_warps != 0) {
-        context_.warp = &block.warps[block.next_warp];
-        for (Warp& w : block.warps) {
-          if (w.live != 0) context_.warp = &w;
-        }
-        const Split& split = context_.warp->splits.front();
-        context_.pc = split.pc;
-        context_.active = split.mask;
-        throw_fault(Fault::Kind::deadlock, -1,
-                    fmt::format("no thread of block ({}, {}, {}) can go on: {}", block.index.x,
-                                block.index.y, block.index.z, describe_waits(block, *state_.code)));
-      }
+      const std::optional<std::size_t> next = policy_.next_warp(block);
+      if (!next) report_deadlock(block);
+      const Turn turn = run_warp(context_, block.warps[*next], policy_.warp_turn());
+      if (turn == Turn::finished) --block.live_warps;
+      if (turn == Turn::used_up) policy_.used_up(block, *next);
       check_limits();
       if (state_.warp_instructions >= until && block.live_warps != 0) return Progress::used_up;
     }

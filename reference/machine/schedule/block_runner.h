@@ -31,6 +31,8 @@ class BlockRunner {
   Progress run(Block& block);
 
   const LaunchState& state() const { return state_; }
+  /// Adds what was executed since the start, with Options::coverage.
+  void add_coverage(Coverage& coverage) const;
   /// Null where nobody watches.
   hazard::Hazards* hazards() const { return state_.hazards; }
 
@@ -40,6 +42,7 @@ class BlockRunner {
   void fill_special(Warp& warp, const SpecialPlace& place);
   Fault located(Fault fault, int lane) const;
   void check_limits();
+  [[noreturn]] void report_deadlock(Block& block);
 
   LaunchState state_;
   std::unique_ptr<hazard::Hazards> hazards_;
@@ -51,6 +54,7 @@ class BlockRunner {
   std::uint32_t shared_bytes_;
   std::vector<std::pair<ConstantPlace, std::uint64_t>> constants_;  ///< with their values resolved
   std::vector<std::unique_ptr<Block>> free_;
+  std::vector<Coverage::Count> counts_;  ///< one an op, if they are wanted
 };
 
 }  // namespace bitgate::machine
