@@ -133,7 +133,7 @@ __m128 cut(__m128i products, __m128i accumulator) {
   return _mm256_cvtpd_ps(_mm256_castsi256_pd(bits));
 }
 
-// As exponents(), for an accumulator: only zero needs care, since those of subnormals, NaN and
+// As exponents(), for an f32 accumulator: only zero needs care, since those of subnormals, NaN and
 // infinity are outside the exact range as they are.
 __m256i accumulator_exponents(__m256 values) {
   const __m256i magnitude =
@@ -159,7 +159,9 @@ inline int sum_products(int fraction_bits, const TensorCoreRow& row,
   }
   __m256i largest = _mm256_max_epi32(_mm256_srai_epi32(pairs, 16),
                                      _mm256_srai_epi32(_mm256_slli_epi32(pairs, 16), 16));
-  largest = _mm256_max_epi32(largest, accumulator_exponents(c));
+  const __m256i of_accumulator =
+      ToHalf ? exponents(c, min_exponent(TensorType::f16)) : accumulator_exponents(c);
+  largest = _mm256_max_epi32(largest, of_accumulator);
   const __m256i too_high = _mm256_cmpgt_epi32(largest, _mm256_set1_epi32(kHighest));
   const __m256i too_low =
       _mm256_and_si256(_mm256_cmpgt_epi32(_mm256_set1_epi32(kLowest), largest),

@@ -11,6 +11,7 @@
 #include "reference/numeric/exact_sum.h"
 #include "reference/numeric/half.h"
 #include "reference/numeric/tensor_dot.h"
+#include "reference/numeric/tensor_tile.h"
 #include "reference/support/error.h"
 #include "reference/support/random.h"
 
@@ -296,8 +297,20 @@ TEST(TensorCore, SubnormalF16AccumulatorHasItsTypesSmallestExponent) {
   const std::array<std::uint32_t, 16> b{0x0851, 0x82db, 0x8312, 0x0004, 0x84d5, 0x85f4,
                                         0x01c3, 0x06b9, 0x82e5, 0x01ce, 0x8718, 0x8688,
                                         0x08cc, 0x05db, 0x80e4, 0x0416};
-  EXPECT_EQ(tensor_dot_f16(tensor_model("hopper"), TensorType::f16, TensorType::f16, a, b, 0x81cc),
-            0x81cc);
+  const TensorModel& hopper = tensor_model("hopper");
+  EXPECT_EQ(tensor_dot_f16(hopper, TensorType::f16, TensorType::f16, a, b, 0x81cc), 0x81cc);
+  TileRow row;
+  std::array<TileRow, 8> columns{};
+  for (std::size_t k = 0; k < a.size(); ++k) {
+    row.words[k / 2] |= a[k] << (16 * (k % 2));
+    columns[3].words[k / 2] |= b[k] << (16 * (k % 2));
+  }
+  std::array<std::uint16_t, 8> c{};
+  c[3] = 0x81cc;
+  std::array<std::uint16_t, 8> d{};
+  tensor_tile_f16(hopper, TensorType::f16, TensorType::f16, std::span(&row, 1), columns, c.data(),
+                  d.data());
+  EXPECT_EQ(d[3], 0x81cc);
 }
 
 }  // namespace
