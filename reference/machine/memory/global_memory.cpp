@@ -27,6 +27,13 @@ constexpr std::size_t kMostHeapAllocations = std::size_t{1} << 15;
 
 std::uint64_t mapped_bytes(std::uint64_t bytes) { return std::max<std::uint64_t>(bytes, 1); }
 
+std::byte* map(std::uint64_t bytes) {
+  void* host = mmap(nullptr, mapped_bytes(bytes), PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (host == MAP_FAILED) throw std::bad_alloc();
+  return static_cast<std::byte*>(host);
+}
+
 }  // namespace
 
 struct GlobalMemory::Impl {
@@ -38,6 +45,16 @@ struct GlobalMemory::Impl {
 
   static void unmap(const Allocation& allocation) {
     if (allocation.host != nullptr) munmap(allocation.host, mapped_bytes(allocation.bytes));
+    if (allocation.undefined != nullptr) {
+      munmap(allocation.undefined, mapped_bytes(allocation.bytes));
+    }
+  }
+  Allocation& at(std::uint64_t address) {
+    const auto found = by_address.find(address);
+    if (found == by_address.end()) {
+      throw InputError(fmt::format("{:#x} is no allocation's address", address));
+    }
+    return found->second;
   }
 };
 
@@ -59,13 +76,10 @@ std::uint64_t GlobalMemory::allocate(std::uint64_t bytes, std::string name, std:
   if (aligned > limit || offset > limit - aligned || bytes > limit - aligned - offset) {
     throw std::bad_alloc();
   }
-  void* host = mmap(nullptr, mapped_bytes(bytes), PROT_READ | PROT_WRITE,
-                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (host == MAP_FAILED) throw std::bad_alloc();
+  std::byte* const host = map(bytes);
   const std::uint64_t address = aligned + offset;
   impl_->next = address + bytes + kGap;
-  impl_->by_address.emplace(
-      address, Allocation{address, bytes, std::move(name), false, static_cast<std::byte*>(host)});
+  impl_->by_address.emplace(address, Allocation{address, bytes, std::move(name), false, host});
   return address;
 }
 
@@ -79,11 +93,30 @@ void GlobalMemory::release(std::uint64_t address) {
 }
 
 void GlobalMemory::set_read_only(std::uint64_t address, bool read_only) {
-  const auto found = impl_->by_address.find(address);
-  if (found == impl_->by_address.end()) {
-    throw InputError(fmt::format("{:#x} is no allocation's address", address));
+  impl_->at(address).read_only = read_only;
+}
+
+void GlobalMemory::set_undefined(std::uint64_t address) {
+  Allocation& allocation = impl_->at(address);
+  std::byte* const fresh = map(allocation.bytes);
+  if (allocation.undefined != nullptr) {
+    munmap(allocation.undefined, mapped_bytes(allocation.bytes));
   }
-  found->second.read_only = read_only;
+  allocation.undefined = fresh;
+  allocation.undefined_at_first = std::byte{0xff};
+}
+
+void GlobalMemory::set_output(std::uint64_t address) { impl_->at(address).output = true; }
+
+void GlobalMemory::track_undefined(const Allocation& allocation) {
+  Allocation& own = impl_->at(allocation.address);
+  if (own.undefined == nullptr) own.undefined = map(own.bytes);
+}
+
+std::vector<const GlobalMemory::Allocation*> GlobalMemory::allocations() const {
+  std::vector<const Allocation*> result;
+  for (const auto& [address, allocation] : impl_->by_address) result.push_back(&allocation);
+  return result;
 }
 
 const GlobalMemory::Allocation* GlobalMemory::find(std::uint64_t address,
@@ -94,6 +127,13 @@ const GlobalMemory::Allocation* GlobalMemory::find(std::uint64_t address,
   const std::uint64_t into = address - candidate.address;
   if (into > candidate.bytes || bytes > candidate.bytes - into) return nullptr;
   return &candidate;
+}
+
+const GlobalMemory::Allocation* GlobalMemory::holding(const std::byte* host) const {
+  for (const auto& [address, allocation] : impl_->by_address) {
+    if (host >= allocation.host && host < allocation.host + allocation.bytes) return &allocation;
+  }
+  return nullptr;
 }
 
 const GlobalMemory::Allocation* GlobalMemory::nearest(std::uint64_t address) const {
@@ -136,6 +176,7 @@ std::uint64_t GlobalMemory::heap_allocate(std::uint64_t bytes) {
     return 0;
   }
   const std::uint64_t address = allocate(bytes, "malloc", 16);
+  set_undefined(address);
   impl_->heap.emplace(address, bytes);
   impl_->heap_bytes += bytes;
   return address;
@@ -156,8 +197,12 @@ void GlobalMemory::write(std::uint64_t address, std::span<const std::byte> bytes
     throw InputError(fmt::format("host write of {} bytes at {:#x} is out of bounds: {}",
                                  bytes.size(), address, describe(address)));
   }
-  if (!bytes.empty()) {
-    std::memcpy(allocation->host + (address - allocation->address), bytes.data(), bytes.size());
+  if (bytes.empty()) return;
+  const std::uint64_t offset = address - allocation->address;
+  std::memcpy(allocation->host + offset, bytes.data(), bytes.size());
+  if (allocation->undefined != nullptr) {
+    std::memset(allocation->undefined + offset,
+                std::to_integer<int>(allocation->undefined_at_first), bytes.size());
   }
 }
 

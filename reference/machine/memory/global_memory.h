@@ -10,6 +10,10 @@
 
 namespace bitgate::machine {
 
+namespace hazard {
+struct UndefinedStores;
+}
+
 /// The machine's global memory: allocations with identity in a sparse 64-bit device address space.
 /// Pages are mapped lazily, so that an allocation of many GiB costs what is touched. Between
 /// allocations lie addresses that belong to none: an access there is out of bounds.
@@ -21,6 +25,11 @@ class GlobalMemory {
     std::string name;
     bool read_only = false;
     std::byte* host = nullptr;  ///< host address of the first byte
+    bool output = false;        ///< see set_output
+    /// A byte for each, with the bits that nobody has defined, exclusive-or `undefined_at_first`;
+    /// null: all are defined. Kept by launches that watch for uninitialised data.
+    std::byte* undefined = nullptr;
+    std::byte undefined_at_first{0};
   };
 
   GlobalMemory();
@@ -34,9 +43,20 @@ class GlobalMemory {
                          std::uint64_t offset = 0);
   void release(std::uint64_t address);
   void set_read_only(std::uint64_t address, bool read_only);
+  /// Nobody has written the allocation that begins there: its contents are undefined.
+  void set_undefined(std::uint64_t address);
+  /// Somebody will read all of it after the last launch: each byte of it has to be defined by then.
+  void set_output(std::uint64_t address);
+  /// Gives the allocation Allocation::undefined, if it has none: nothing is undefined yet.
+  void track_undefined(const Allocation& allocation);
+  std::vector<const Allocation*> allocations() const;
+  /// Who stored undefined bits, for reports of later launches (hazard/validity.h).
+  std::shared_ptr<hazard::UndefinedStores> undefined_stores;
 
   /// The allocation that holds [address, address+bytes), or nothing.
   const Allocation* find(std::uint64_t address, std::uint64_t bytes) const;
+  /// The allocation whose storage holds this byte of the host's, or nothing.
+  const Allocation* holding(const std::byte* host) const;
   /// The nearest allocation, for messages: "16 bytes past the end of 'c'".
   std::string describe(std::uint64_t address) const;
 

@@ -475,6 +475,7 @@ void EntryDecoder::prepare_frame_addresses(std::uint32_t instance, std::uint32_t
     const std::uint64_t offset = entity->offset + static_cast<std::uint64_t>(operand.offset);
     for (const Kind kind : {Kind::b64, Kind::b32}) {
       const std::uint32_t index = append(text);
+      code_.debug[index].mnemonic = "add.u64";
       Op& op = code_.ops[index];
       op.full = &add_to_frame;
       op.masked = &add_to_frame;

@@ -63,6 +63,15 @@ struct alignas(64) Op {
   Flow flow = Flow::straight;
 };
 
+/// One register operand of an op, for who follows values through registers (hazard/flow.h).
+struct RegisterOperand {
+  enum class Field : std::uint8_t { d, a, b, c, e, list, guard };
+  std::uint32_t offset = 0;
+  Kind kind = Kind::b32;
+  Field field = Field::d;
+  bool defines = false;
+};
+
 /// Special registers that have a place in the register file.
 enum class Special : std::uint8_t {
   tid_x,
@@ -113,6 +122,7 @@ struct DebugLine {
   std::uint32_t line = 0;
   std::uint32_t ptx_line = 0;
   std::string unsupported;  ///< why, when the instruction is not implemented
+  std::string mnemonic;     ///< opcode and modifiers as written: "ld.global.v4.u32"
 };
 
 struct GlobalVariable {
@@ -169,6 +179,10 @@ struct Code {
   std::vector<Op> ops;
   std::vector<DebugLine> debug;  ///< one an op
   std::vector<std::uint32_t> lists;
+  /// Register operands of op i: from first_operand[i] to first_operand[i + 1], in the order in
+  /// which its decoder named them.
+  std::vector<RegisterOperand> operands;
+  std::vector<std::uint32_t> first_operand;
   std::vector<ConstantPlace> constants;
   std::vector<SpecialPlace> specials;
   std::uint32_t register_bytes = 0;  ///< of a warp

@@ -132,9 +132,6 @@ Code EntryDecoder::decode() {
   for (std::size_t i = 0; i < code_.procedures.size(); ++i) {
     code_.procedures[i].frame_bytes = static_cast<std::uint32_t>(align_up(frame_bytes_[i], 16));
   }
-  for (const UnlessRead& candidate : unless_read_) {
-    if (!registers_.is_used(candidate.destination)) code_.ops[candidate.op].extra &= candidate.mask;
-  }
   const std::vector<std::uint32_t> offsets = registers_.place(code_);
   if (frame_) code_.frame_register = offsets[*frame_];
   code_.constants.push_back({offsets[always_], Kind::predicate, 0xffffffffU, {}});
@@ -419,7 +416,8 @@ std::uint32_t EntryDecoder::append(const ptx::Instruction& text) {
   }
   code_.ops.emplace_back();
   const std::uint32_t line = text.ptx_line - layout_.text_with(text.ptx_line).first_line;
-  code_.debug.push_back({text_of(text), file_name(text.source.file), text.source.line, line, {}});
+  code_.debug.push_back({text_of(text), file_name(text.source.file), text.source.line, line, {},
+                         mnemonic_of(text)});
   return static_cast<std::uint32_t>(code_.ops.size() - 1);
 }
 

@@ -134,12 +134,6 @@ class EntryDecoder {
     std::uint32_t label;
   };
   std::vector<LabelUse> label_uses_;
-  struct UnlessRead {
-    std::uint32_t op;
-    VirtualRegister destination;
-    std::uint8_t mask;
-  };
-  std::vector<UnlessRead> unless_read_;
   mutable Names module_entities_;
   std::uint64_t local_bytes_ = 0;
   std::vector<std::uint64_t> frame_bytes_;  ///< by procedure

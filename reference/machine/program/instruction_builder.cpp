@@ -215,17 +215,6 @@ void InstructionBuilder::use_allocation_cache() {
   ++decoder_.code_.memory_ops;
 }
 
-void InstructionBuilder::unless_read(const ptx::Operand& destination, std::uint8_t mask) {
-  if (destination.kind == ptx::Operand::Kind::sink) {
-    op.extra &= mask;
-    return;
-  }
-  Kind kind = Kind::none;
-  if (const auto reg = decoder_.find_register(instance_, scope_, destination.name, kind)) {
-    decoder_.unless_read_.push_back({op_index_, *reg, mask});
-  }
-}
-
 bool InstructionBuilder::in_function() const {
   return !decoder_.instances_[instance_].function->is_entry;
 }

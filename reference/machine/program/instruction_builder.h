@@ -71,8 +71,6 @@ class InstructionBuilder {
   /// Allocates the number by which the instruction's last allocation is remembered.
   void use_allocation_cache();
   void communicates();
-  /// Op::extra &= mask if it turns out that nothing reads that destination.
-  void unless_read(const ptx::Operand& destination, std::uint8_t mask);
   /// Whether the instruction stands in a device function: its own `.param`s are local variables.
   bool in_function() const;
   /// Unsupported when the entry is launched in clusters of several blocks: a cluster's shared

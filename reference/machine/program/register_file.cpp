@@ -81,11 +81,6 @@ class Pool {
 
 std::uint32_t words_of(Kind kind) { return kind == Kind::b128 ? 4 : kind == Kind::b64 ? 2 : 1; }
 
-bool RegisterUse::is_used(std::uint32_t reg) const {
-  return std::any_of(references_.begin(), references_.end(),
-                     [&](const Reference& r) { return r.reg == reg && r.role == Role::use; });
-}
-
 RegisterUse::Liveness RegisterUse::liveness(const Code& code) const {
   Liveness liveness;
   std::vector<Interval>& result = liveness.intervals;
@@ -180,6 +175,26 @@ RegisterUse::Liveness RegisterUse::liveness(const Code& code) const {
   return liveness;
 }
 
+void RegisterUse::list_operands(Code& code, const std::vector<std::uint32_t>& offsets) const {
+  using Field = RegisterOperand::Field;
+  static constexpr std::pair<std::uint32_t Op::*, Field> kFields[] = {
+      {nullptr, Field::list}, {&Op::d, Field::d}, {&Op::a, Field::a},        {&Op::b, Field::b},
+      {&Op::c, Field::c},     {&Op::e, Field::e}, {&Op::guard, Field::guard}};
+  code.first_operand.assign(code.ops.size() + 1, 0);
+  for (const Reference& r : references_) ++code.first_operand[r.op + 1];
+  for (std::size_t i = 1; i < code.first_operand.size(); ++i) {
+    code.first_operand[i] += code.first_operand[i - 1];
+  }
+  std::vector<std::uint32_t> next = code.first_operand;
+  code.operands.resize(references_.size());
+  for (const Reference& r : references_) {
+    const auto* field = std::find_if(std::begin(kFields), std::end(kFields),
+                                     [&](const auto& f) { return f.first == r.field; });
+    code.operands[next[r.op]++] = {offsets[r.reg], kinds_[r.reg], field->second,
+                                   r.role == Role::definition};
+  }
+}
+
 std::vector<std::uint32_t> RegisterUse::place(Code& code) const {
   const Liveness liveness_of_code = liveness(code);
   const std::vector<Interval>& live = liveness_of_code.intervals;
@@ -251,6 +266,7 @@ std::vector<std::uint32_t> RegisterUse::place(Code& code) const {
       code.lists[r.list_index] = offsets[r.reg];
     }
   }
+  list_operands(code, offsets);
   for (const auto& [op, registers] : liveness_of_code.across) {
     CallSite& site = code.calls[static_cast<std::size_t>(code.ops[op].immediate)];
     for (const std::uint32_t reg : registers) {

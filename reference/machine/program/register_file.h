@@ -37,8 +37,6 @@ class RegisterUse {
   }
   /// Drops what an instruction referred to so far: it turned out to be unsupported.
   void forget_from(std::size_t reference) { references_.resize(reference); }
-  /// Whether any op reads the register.
-  bool is_used(std::uint32_t reg) const;
   std::size_t reference_count() const { return references_.size(); }
 
   /// Places all registers: writes their offsets into the ops and lists, sets register_bytes and
@@ -62,6 +60,7 @@ class RegisterUse {
     std::map<std::uint32_t, std::vector<std::uint32_t>> across;  ///< registers, by call op
   };
   Liveness liveness(const Code& code) const;
+  void list_operands(Code& code, const std::vector<std::uint32_t>& offsets) const;
 
   std::vector<Kind> kinds_;
   std::vector<bool> pinned_;
