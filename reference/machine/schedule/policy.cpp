@@ -123,9 +123,10 @@ std::optional<std::size_t> Policy::next_warp(Block& block) {
   const std::size_t count = block.warps.size();
   const auto first_from = [&](std::size_t start,
                               std::size_t without) -> std::optional<std::size_t> {
+    std::size_t warp = start;
     for (std::size_t i = 0; i < count; ++i) {
-      const std::size_t warp = (start + i) % count;
       if (warp != without && can_go_on(block.warps[warp])) return warp;
+      if (++warp == count) warp = 0;
     }
     return std::nullopt;
   };
