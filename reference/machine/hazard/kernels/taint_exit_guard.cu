@@ -1,8 +1,12 @@
 #include "primitives.cuh"
 
+__device__ inline void exit_above(unsigned limit, unsigned v) {
+  asm volatile("{\n.reg .pred p;\nsetp.gt.u32 p, %0, %1;\n@p exit;\n}" ::"r"(v), "r"(limit)
+               : "memory");
+}
+
 extern "C" __global__ void taint_exit_guard(const unsigned* x, unsigned* out) {
-  asm volatile(  // @sink
-      "{\n.reg .pred p;\nsetp.gt.u32 p, %0, 500;\n@p exit;\n}" ::"r"(x[threadIdx.x])
-      : "memory");
+  const unsigned v = x[threadIdx.x];
+  exit_above(500, v);  // @sink
   out[threadIdx.x] = 1;
 }
