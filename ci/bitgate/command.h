@@ -92,6 +92,8 @@ void add_dequantize(CLI::App& program, Session& session);
 void add_lint(CLI::App& program, Session& session);
 void add_bench(CLI::App& program, Session& session);
 void add_record(CLI::App& program, Session& session);
+void add_explore(CLI::App& program, Session& session);
+void add_coverage(CLI::App& program, Session& session);
 /// Commands that later versions bring: known by name, `unsupported`.
 void add_later_commands(CLI::App& program, Session& session);
 

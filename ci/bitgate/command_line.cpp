@@ -37,6 +37,8 @@ void add_all(CLI::App& program, Session& session) {
   add_dequantize(program, session);
   add_bench(program, session);
   add_record(program, session);
+  add_explore(program, session);
+  add_coverage(program, session);
   add_later_commands(program, session);
 }
 

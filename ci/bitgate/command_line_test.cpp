@@ -114,8 +114,8 @@ TEST(CommandLine, BadUsageIsFoundBeforeAnythingRuns) {
 }
 
 TEST(CommandLine, WhatLaterVersionsBringIsUnsupportedByName) {
-  for (const char* name : {"inspect", "codegen", "explore", "coverage", "plan", "certify", "mutate",
-                           "merge", "diagnose", "masks", "golden", "compare"}) {
+  for (const char* name : {"inspect", "codegen", "plan", "certify", "mutate", "merge", "diagnose",
+                           "masks", "golden", "compare"}) {
     expect_unsupported({name, "anything", "--flag", "3"}, name);
   }
   expect_unsupported({"run", kSpec, "--hazards"}, "--hazards");

@@ -6,8 +6,8 @@
 namespace bitgate::command_line {
 
 void add_later_commands(CLI::App& program, Session& session) {
-  for (const char* name : {"inspect", "codegen", "explore", "coverage", "plan", "certify", "mutate",
-                           "merge", "diagnose", "masks", "golden", "compare"}) {
+  for (const char* name : {"inspect", "codegen", "plan", "certify", "mutate", "merge", "diagnose",
+                           "masks", "golden", "compare"}) {
     Command command = add_command(program, session, name, "not in this version", [name]() -> int {
       throw Unsupported(fmt::format("the command {} is not in this version", name));
     });

@@ -359,6 +359,7 @@ class Exec {
     if (options_.out_folder) {
       write_file(*options_.out_folder / (file_.buffers[i].name + ".bin"), bytes);
     }
+    if (options_.save_outputs != nullptr) (*options_.save_outputs)[file_.buffers[i].name] = bytes;
     return {{"bytes", bytes.size()}, {"sha256", sha256(bytes)}};
   }
 

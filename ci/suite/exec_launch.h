@@ -1,9 +1,12 @@
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "kernels/device/device.h"
 
@@ -14,6 +17,8 @@ struct ExecOptions {
   std::optional<std::filesystem::path>
       out_folder;                 ///< gets NAME.bin of each output; made if missing
   kernels::LaunchOptions launch;  ///< time limit, schedule, interrupt
+  /// Gets the bytes of each output buffer by name, if wanted.
+  std::map<std::string, std::vector<std::byte>>* save_outputs = nullptr;
 };
 
 struct ExecResult {

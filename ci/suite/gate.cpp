@@ -6,8 +6,7 @@
 #include <map>
 #include <new>
 
-#include "ci/suite/case_list.h"
-#include "ci/suite/real_weights.h"
+#include "ci/suite/case_plan.h"
 #include "ci/suite/replacement_code.h"
 #include "ci/suite/verdict_cache.h"
 #include "ci/suite/workspace.h"
@@ -25,10 +24,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Cases of its own (edges and generated) that each kernel gets, and that all kernels together get
-/// more of when they are few.
-constexpr std::uint64_t kLeastOfAKernel = 42;
-
 class Gate {
  public:
   explicit Gate(const GateOptions& options)
@@ -36,9 +31,9 @@ class Gate {
         code_(options.ptx.empty() ? CodeSource() : CodeSource(options.ptx)),
         kernels_(code_.among(kernels::match_kernels(options.kernel_glob))),
         devices_(devices_for(options.device, options.tensor_model)),
-        cache_(cache_folder() / "verdicts") {
-    plan();
-  }
+        cache_(cache_folder() / "verdicts"),
+        plan_(plan_cases(kernels_, options.checkpoints, options.seed,
+                         devices_.front().multiprocessors)) {}
 
   GateOutcome run() {
     auto& summary = outcome_.summary;
@@ -48,10 +43,11 @@ class Gate {
           (summary.device_description.empty() ? "" : "; ") + device.description;
     }
     summary.seed = options_.seed;
-    if (options_.starts) options_.starts((fixed_.size() + generated_.size()) * devices_.size());
+    if (options_.starts)
+      options_.starts((plan_.fixed.size() + plan_.generated.size()) * devices_.size());
 
-    const bool fixed_done = run_all(fixed_);
-    const bool generated_done = fixed_done && run_all(generated_);
+    const bool fixed_done = run_all(plan_.fixed);
+    const bool generated_done = fixed_done && run_all(plan_.generated);
     if (interrupted()) {
       not_proven("interrupted: the cases shown are all that ran");
     } else if (!fixed_done) {
@@ -66,21 +62,6 @@ class Gate {
   }
 
  private:
-  void plan() {
-    const auto add = [&](std::vector<PlannedCase> cases) {
-      fixed_.insert(fixed_.end(), std::make_move_iterator(cases.begin()),
-                    std::make_move_iterator(cases.end()));
-    };
-    add(corpus_cases(corpus_folder(), kernels_));
-    auto checkpoints = options_.checkpoints;
-    if (checkpoints.empty()) {
-      checkpoints = built_in_checkpoints(model_file(), cache_folder() / "checkpoints", no_weights_);
-    }
-    add(real_weight_cases(checkpoints, kernels_, devices_.front().multiprocessors));
-    add(edge_cases(kernels_));
-    generated_ = generated_cases(kernels_, options_.seed, fixed_, kLeastOfAKernel);
-  }
-
   bool interrupted() const { return options_.interrupted != nullptr && *options_.interrupted; }
 
   bool out_of_time() const {
@@ -205,9 +186,9 @@ class Gate {
           fmt::format("{} kernels ran the code of {}", kernels_.size(), options_.ptx.string()));
     }
     if (fixed_done && summary.suites.count("real_weights") == 0) {
-      not_proven("no real weights: " + (no_weights_.empty()
+      not_proven("no real weights: " + (plan_.no_weights.empty()
                                             ? "no layer of the checkpoints fits a kernel asked for"
-                                            : no_weights_));
+                                            : plan_.no_weights));
     }
     if (summary.counts.pass == 0) not_proven("nothing was proven");
   }
@@ -232,9 +213,7 @@ class Gate {
   KernelList kernels_;
   std::vector<DeviceKind> devices_;
   VerdictCache cache_;
-  std::string no_weights_;
-  std::vector<PlannedCase> fixed_;
-  std::vector<PlannedCase> generated_;
+  CasePlan plan_;
   GateOutcome outcome_;
   fuzz::ClassCount classes_;
   std::map<const Kernel*, conformance::CoverageAccumulator> coverage_;

@@ -48,8 +48,9 @@ struct Launch {
 
 struct LaunchOptions {
   std::chrono::nanoseconds time_limit = std::chrono::seconds(20);
-  std::uint64_t schedule_seed = 0;    ///< machine only
-  std::uint32_t resident_blocks = 0;  ///< machine only; 0: the policy's own
+  std::uint64_t schedule_seed = 0;        ///< machine only
+  std::uint32_t resident_blocks = 0;      ///< machine only; 0: the policy's own
+  machine::Coverage* coverage = nullptr;  ///< machine only: counts what is executed
   /// Polled now and then; set by a SIGINT handler. The launch then ends as `lost`.
   const volatile bool* interrupted = nullptr;
 };

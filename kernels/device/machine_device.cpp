@@ -132,6 +132,7 @@ class MachineDevice final : public Device {
       machine_options.threads = threads_;
       machine_options.time_limit = options.time_limit;
       machine_options.interrupted = options.interrupted;
+      machine_options.coverage = options.coverage;
       machine::Outcome result = machine::run(*program, run, memory_, machine_options);
       outcome.thread_instructions = result.thread_instructions;
       outcome.tensor_instructions = result.tensor_instructions;
