@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "reference/machine/exec/context.h"
+#include "reference/machine/hazard/fault_report.h"
 #include "reference/machine/hazard/hazards.h"
 #include "reference/machine/memory/address_space.h"
 #include "reference/machine/program/code.h"
@@ -135,6 +136,14 @@ std::vector<std::byte> fill_constants(const Program::Impl& program, GlobalMemory
   return bank;
 }
 
+/// A fault is a hazard as well, also of a run that looks for no others.
+void report_fault(Outcome& outcome) {
+  if (!outcome.fault) return;
+  if (auto report = hazard::report_of(*outcome.fault)) {
+    outcome.hazards.push_back(std::move(*report));
+  }
+}
+
 using Printed = std::map<std::uint64_t, std::string>;
 
 void add_counts(Outcome& outcome, Printed& printed, const LaunchState& state) {
@@ -231,6 +240,8 @@ Outcome run(const Program& program, const Launch& launch, GlobalMemory& memory,
       if (outcome.fault) hazards->fault(*outcome.fault);
       outcome.hazards = hazards->reports.take();
       outcome.hazard_bytes = hazards->peak_bytes();
+    } else {
+      report_fault(outcome);
     }
     add_counts(outcome, printed, runner.state());
     if (options.coverage != nullptr) runner.add_coverage(*options.coverage);
@@ -276,6 +287,7 @@ Outcome run(const Program& program, const Launch& launch, GlobalMemory& memory,
   for (std::uint32_t i = 1; i < threads; ++i) workers.emplace_back(work);
   work();
   for (std::thread& worker : workers) worker.join();
+  report_fault(outcome);
   // Blocks beyond the one that failed may have run or not.
   for (const auto& [block, text] : printed) {
     if (block <= stop_at.load()) outcome.printed += text;

@@ -100,8 +100,9 @@ struct Fault {
   };
   Kind kind{};
   Site site;
-  std::string space;   ///< "global", "shared", …; empty where none
-  std::string buffer;  ///< name of the allocation, or the nearest
+  std::optional<Site> waiting;  ///< of a barrier: a thread that waits where `site` does not fit in
+  std::string space;            ///< "global", "shared", …; empty where none
+  std::string buffer;           ///< name of the allocation, or the nearest
   std::uint64_t address = 0;
   std::int64_t offset = 0;  ///< into the buffer or space
   std::uint32_t bytes = 0;

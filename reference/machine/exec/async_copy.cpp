@@ -105,6 +105,7 @@ void copy_async(Context& x, const Op& op) {
   if (whole != 0) locate_source(whole, Bytes);
   each_lane(partial, [&](std::size_t lane) { locate_source(kLaneBit[lane], source_size[lane]); });
   x.activate(all);
+  if (x.state->hazards != nullptr) x.state->hazards->copy_issued(x, op, copy);
   if (x.state->eager_copies) {
     each_lane(x.active, [&](std::size_t lane) { copy_lane(*x.state, *x.warp, copy, lane); });
     return;
@@ -114,6 +115,7 @@ void copy_async(Context& x, const Op& op) {
 
 void commit_group(Context& x, const Op&) {
   each_lane(x.active, [&](std::size_t lane) { ++x.warp->open_group[lane]; });
+  if (x.state->hazards != nullptr) x.state->hazards->copies_committed(x);
 }
 
 /// All but the most recent `immediate` committed groups.
@@ -125,9 +127,13 @@ void wait_group(Context& x, const Op& op) {
     bound[lane] = open > pending ? open - pending : 0;
   }
   complete(*x.state, *x.warp, x.active, bound);
+  if (x.state->hazards != nullptr) x.state->hazards->copies_awaited(x, pending);
 }
 
-void wait_all(Context& x, const Op&) { complete_all_copies(*x.state, *x.warp, x.active); }
+void wait_all(Context& x, const Op&) {
+  complete_all_copies(*x.state, *x.warp, x.active);
+  if (x.state->hazards != nullptr) x.state->hazards->all_copies_awaited(x);
+}
 
 void decode_copy(InstructionBuilder& builder) {
   const auto set = [&](Handler handler) {

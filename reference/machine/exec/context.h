@@ -19,7 +19,8 @@ namespace bitgate::machine {
 
 namespace hazard {
 class Hazards;
-}
+struct BlockRaces;
+}  // namespace hazard
 
 inline constexpr int kLanes = 32;
 inline constexpr std::uint32_t kAllLanes = 0xffffffffU;
@@ -56,12 +57,18 @@ class LazyBytes {
   std::size_t size_ = 0;
 };
 
+struct Warp;
+
 /// Thrown by a handler; the runner adds where it was.
 struct MachineFault : std::exception {
   explicit MachineFault(Fault f) : fault(std::move(f)) {}
   const char* what() const noexcept override { return fault.message.c_str(); }
   Fault fault;
   int lane = -1;  ///< of the warp; -1: its first active one
+  /// Who waits at a barrier that this does not fit in; null: nobody.
+  const Warp* waiting = nullptr;
+  std::uint32_t waiting_pc = 0;
+  int waiting_lane = 0;
 };
 
 /// A cp.async of a warp that has not been carried out yet. Lanes belong to groups of their own.
@@ -146,6 +153,7 @@ struct Block {
   std::uint32_t live_warps = 0;
   WarpOrder order;
   LazyBytes local;
+  hazard::BlockRaces* races = nullptr;  ///< of who watches for races
 };
 
 /// What a host thread that runs blocks of one launch needs besides the blocks.

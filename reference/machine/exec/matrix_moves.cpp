@@ -4,6 +4,7 @@
 #include "reference/machine/exec/matrix.h"
 #include "reference/machine/exec/matrix_fragments.h"
 #include "reference/machine/exec/memory.h"
+#include "reference/machine/hazard/hazards.h"
 #include "reference/machine/program/instruction_builder.h"
 #include "reference/support/error.h"
 
@@ -44,6 +45,13 @@ void locate_rows(Context& x, const Op& op, U32 matrices, Access access, HostAddr
     }
   }
   x.activate(kAllLanes);
+  if (x.state->hazards == nullptr) return;
+  const std::byte* const shared = x.block->shared.data();
+  const bool in_shared = host[0] >= shared && host[0] < shared + x.block->shared_bytes;
+  x.state->hazards->access(
+      x, op,
+      {in_shared ? Space::shared : Space::global, access,
+       count == 32 ? kAllLanes : (1U << count) - 1, kRowBytes, true, nullptr, &host});
 }
 
 /// List: destinations.

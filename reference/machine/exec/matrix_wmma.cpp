@@ -8,6 +8,7 @@
 #include "reference/machine/exec/matrix_fragments.h"
 #include "reference/machine/exec/memory.h"
 #include "reference/machine/exec/rounding.h"
+#include "reference/machine/hazard/hazards.h"
 #include "reference/machine/memory/address_space.h"
 #include "reference/machine/program/instruction_builder.h"
 #include "reference/numeric/half.h"
@@ -173,8 +174,14 @@ std::byte* locate_line(Context& x, const Op& op, const WmmaForm& form, std::size
   const std::uint64_t address = base + static_cast<std::uint64_t>(op.immediate) +
                                 window_of(static_cast<Space>(form.space)) + line * stride_bits / 8;
   const auto alignment = static_cast<std::uint32_t>(std::max<std::size_t>(bits_of(type) / 8, 1));
-  return locate_lane(x, 0, address, static_cast<std::uint32_t>(elements * bits_of(type) / 8),
-                     alignment, access);
+  const auto bytes = static_cast<std::uint32_t>(elements * bits_of(type) / 8);
+  std::byte* const at = locate_lane(x, 0, address, bytes, alignment, access);
+  if (x.state->hazards != nullptr) {
+    HostAddresses host{};
+    host.at[0] = reinterpret_cast<std::uint64_t>(at);
+    x.state->hazards->access(x, op, {space_of(address), access, 1U, bytes, true, nullptr, &host});
+  }
+  return at;
 }
 
 /// A and B: rows of A, columns of B, each with k packed.

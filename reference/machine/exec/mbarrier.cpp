@@ -7,6 +7,7 @@
 #include "reference/machine/exec/async_copy.h"
 #include "reference/machine/exec/lanes.h"
 #include "reference/machine/exec/memory.h"
+#include "reference/machine/hazard/hazards.h"
 #include "reference/machine/program/instruction_builder.h"
 #include "reference/support/error.h"
 
@@ -62,6 +63,11 @@ enum class Action : std::uint8_t {
   copies_arrive,
   copies_arrive_no_increment
 };
+
+/// The others leave the number of missing arrivals as it is.
+constexpr bool arrives(Action action) {
+  return action != Action::init && action != Action::inval && action != Action::expect_tx;
+}
 
 constexpr unsigned kSpaceShift = 4;
 Space space_in(const Op& op) { return static_cast<Space>(op.extra >> kSpaceShift); }
@@ -158,8 +164,15 @@ void change(Context& x, const Op& op) {
   each_lane(x.active, [&](std::size_t lane) {
     Mbarrier barrier = read(host[lane]);
     const U64 before = barrier.pack();
+    const U32 phase = barrier.phase;
     act(barrier, A, count[lane], lane);
     write(host[lane], barrier);
+    if (x.state->hazards != nullptr && arrives(A)) {
+      x.state->hazards->mbarrier_arrives(
+          x, lane, host[lane],
+          A == Action::copies_arrive || A == Action::copies_arrive_no_increment,
+          barrier.phase != phase);
+    }
     d[lane] = before;
   });
 }
@@ -177,6 +190,7 @@ void test_wait(Context& x, const Op& op) {
     if (is_over) over |= kLaneBit[lane];
   });
   store_predicate(x, op.d, over);
+  if (x.state->hazards != nullptr) x.state->hazards->mbarrier_observed(x, over, host);
 }
 
 void pending_count(Context& x, const Op& op) {

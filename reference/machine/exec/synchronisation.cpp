@@ -1,6 +1,9 @@
 #include "reference/machine/exec/synchronisation.h"
 
+#include <bit>
+
 #include "reference/machine/exec/lanes.h"
+#include "reference/machine/hazard/hazards.h"
 #include "reference/machine/program/instruction_builder.h"
 #include "reference/support/error.h"
 
@@ -11,6 +14,11 @@ namespace bitgate::machine {
 
 namespace {
 
+void fence(Context& x, const Op&) {
+  if (x.state->hazards != nullptr) x.state->hazards->fence(x);
+}
+
+/// Of a proxy: there is one.
 void do_nothing(Context&, const Op&) {}
 
 void decode_barrier(InstructionBuilder& builder) {
@@ -36,6 +44,7 @@ void decode_barrier(InstructionBuilder& builder) {
                    action == BarrierAction::popc ? Kind::b32 : Kind::predicate);
   }
   builder.op.extra = static_cast<std::uint8_t>(action);
+  if (builder.text.opcode == "bar" || builder.has("aligned")) builder.op.extra |= kAlignedBarrier;
   builder.use(&Op::a, builder.operand(next++), Kind::b32);
   const std::size_t predicate = action >= BarrierAction::popc ? 1 : 0;
   if (builder.count() > next + predicate) {
@@ -50,13 +59,28 @@ void decode_barrier(InstructionBuilder& builder) {
 
 void decode_fence(InstructionBuilder& builder) {
   builder.communicates();
-  builder.op.full = &do_nothing;
-  builder.op.masked = &do_nothing;
+  const bool orders = !builder.has("proxy") && !builder.has("mbarrier_init");
+  builder.op.full = orders ? &fence : &do_nothing;
+  builder.op.masked = builder.op.full;
 }
 
 }  // namespace
 
-void warp_barrier(Context&, const Op&) {}
+void warp_barrier(Context& x, const Op& op) {
+  if (x.state->hazards == nullptr) return;
+  // Lanes that name the same members wait for each other.
+  const std::uint32_t* member = x.lanes32(op.a);
+  std::uint32_t left = x.active;
+  while (left != 0) {
+    const std::uint32_t mask = member[static_cast<std::size_t>(std::countr_zero(left))];
+    std::uint32_t together = 0;
+    each_lane(left, [&](std::size_t lane) {
+      if (member[lane] == mask) together |= kLaneBit[lane];
+    });
+    x.state->hazards->warp_barrier(*x.warp, together);
+    left &= ~together;
+  }
+}
 
 void add_synchronisation_rows(DecodeTable& table) {
   table.decoder("bar", &decode_barrier);

@@ -8,6 +8,12 @@ namespace bitgate::machine {
 /// of threads (0: all), c = predicate of a reduction, d = its result.
 enum class BarrierAction : std::uint8_t { sync, arrive, popc, land, lor };
 
+/// Beside the action: `.aligned`, all lanes of a warp execute the same barrier instruction.
+inline constexpr std::uint8_t kAlignedBarrier = 16;
+inline constexpr BarrierAction barrier_action(std::uint8_t extra) {
+  return static_cast<BarrierAction>(extra & (kAlignedBarrier - 1));
+}
+
 struct Context;
 struct Op;
 

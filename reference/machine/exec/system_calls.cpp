@@ -10,6 +10,7 @@
 #include "reference/machine/exec/lanes.h"
 #include "reference/machine/exec/memory.h"
 #include "reference/machine/exec/print_format.h"
+#include "reference/machine/hazard/hazards.h"
 
 namespace bitgate::machine {
 
@@ -81,6 +82,7 @@ void release(Context& x, const Op& op) {
   auto& cached = x.state->cached_allocation;
   each_lane(x.active, [&](std::size_t lane) {
     if (address[lane] == 0) return;
+    if (x.state->hazards != nullptr) x.state->hazards->released(address[lane]);
     if (!x.state->memory->heap_release(address[lane])) {
       throw_fault(Fault::Kind::out_of_bounds, static_cast<int>(lane),
                   fmt::format("free of {:#x}, which malloc did not give", address[lane]));

@@ -84,7 +84,8 @@ void rotate(Warp& warp, std::uint32_t current_mask) {
 }
 
 /// Lets go the splits of the block that wait for barrier `number`.
-void release(Block& block, std::uint32_t number) {
+void release(const LaunchState& state, Block& block, std::uint32_t number) {
+  if (state.hazards != nullptr) state.hazards->barrier_completes(block, number);
   Barrier& barrier = block.barriers[number];
   for (Warp& warp : block.warps) {
     for (Split& split : warp.splits) {
@@ -113,7 +114,7 @@ void write_reductions(const LaunchState& state, Block& block, std::uint32_t numb
       Context x;
       x.registers = warp.registers.data();
       x.activate(split.mask);
-      switch (static_cast<BarrierAction>(op.extra)) {
+      switch (barrier_action(op.extra)) {
         case BarrierAction::popc:
           each_lane(split.mask,
                     [&](std::size_t lane) { x.lanes32(op.d)[lane] = barrier.true_count; });
@@ -154,7 +155,40 @@ void check_barrier(const LaunchState& state, Block& block, std::uint32_t number)
   Barrier& barrier = block.barriers[number];
   if (!barrier.in_use || !complete(block, barrier)) return;
   write_reductions(state, block, number);
-  release(block, number);
+  release(state, block, number);
+}
+
+/// A fault at a barrier beside one who waits there.
+[[noreturn]] void throw_mismatch(const Warp& waiting, const Split& split, std::string message) {
+  Fault fault;
+  fault.kind = Fault::Kind::barrier;
+  fault.message = std::move(message);
+  MachineFault thrown(std::move(fault));
+  thrown.waiting = &waiting;
+  thrown.waiting_pc = split.pc;
+  thrown.waiting_lane = std::countr_zero(split.mask);
+  throw thrown;
+}
+
+/// Who waits for barrier `number`, or nobody.
+std::pair<const Warp*, const Split*> waiting_at(const Block& block, std::uint32_t number) {
+  for (const Warp& warp : block.warps) {
+    for (const Split& split : warp.splits) {
+      if (split.state == Split::State::barrier && split.barrier == number) return {&warp, &split};
+    }
+  }
+  return {nullptr, nullptr};
+}
+
+/// All lanes of a warp execute the same `.aligned` barrier (PTX ISA, barrier): lanes that wait at
+/// another one will never meet these.
+void check_alignment(const Context& x, const Warp& warp, const Op& op, std::uint32_t pc) {
+  if ((op.extra & kAlignedBarrier) == 0) return;
+  for (const Split& split : warp.splits) {
+    if (split.state != Split::State::barrier || split.pc == pc) continue;
+    if ((x.state->code->ops[split.pc].extra & kAlignedBarrier) == 0) continue;
+    throw_mismatch(warp, split, "lanes of one warp come to different barrier instructions");
+  }
 }
 
 void arrive(Context& x, Warp& warp, const Op& op, std::uint32_t lanes, std::uint32_t pc) {
@@ -182,7 +216,8 @@ void arrive(Context& x, Warp& warp, const Op& op, std::uint32_t lanes, std::uint
                 fmt::format("barrier {} waits for {} threads; the block has {}", number, count,
                             block.warps.size() * kLanes));
   }
-  const auto action = static_cast<BarrierAction>(op.extra);
+  check_alignment(x, warp, op, pc);
+  const auto action = barrier_action(op.extra);
   if (action == BarrierAction::arrive && count == 0) {
     throw_fault(Fault::Kind::barrier, -1, "bar.arrive without a count of threads");
   }
@@ -192,9 +227,11 @@ void arrive(Context& x, Warp& warp, const Op& op, std::uint32_t lanes, std::uint
     barrier.expected = count;
     barrier.arrived.assign(block.warps.size(), 0U);
   } else if (barrier.expected != count) {
-    throw_fault(Fault::Kind::barrier, -1,
-                fmt::format("barrier {} is waited for with {} and with {} threads", number,
-                            barrier.expected, count));
+    std::string message = fmt::format("barrier {} is waited for with {} and with {} threads",
+                                      number, barrier.expected, count);
+    const auto [other, split] = waiting_at(block, number);
+    if (other != nullptr) throw_mismatch(*other, *split, std::move(message));
+    throw_fault(Fault::Kind::barrier, -1, std::move(message));
   }
   if ((barrier.arrived[warp.index] & lanes) != 0) {
     throw_fault(Fault::Kind::barrier, -1,
@@ -215,6 +252,7 @@ void arrive(Context& x, Warp& warp, const Op& op, std::uint32_t lanes, std::uint
       }
     }
   }
+  if (x.state->hazards != nullptr) x.state->hazards->barrier_arrives(warp, number, lanes, pc);
   check_barrier(*x.state, block, number);
 }
 
@@ -280,7 +318,8 @@ bool names_all(const Context& x, const Op& op) {
 }
 
 /// Releases bar.warp.sync at different places once all its lanes wait. Gives whether it did.
-bool release_warp_barriers(Warp& warp, const Code& code) {
+bool release_warp_barriers(const LaunchState& state, Warp& warp) {
+  const Code& code = *state.code;
   const auto waits = [&](const Split& split) {
     return split.state == Split::State::converging && code.ops[split.pc].full == &warp_barrier;
   };
@@ -296,6 +335,7 @@ bool release_warp_barriers(Warp& warp, const Code& code) {
       }
     }
     if ((mask & warp.live & ~waiting) != 0) continue;
+    if (state.hazards != nullptr) state.hazards->warp_barrier(warp, waiting);
     for (Split* split : together) {
       split->state = Split::State::running;
       ++split->pc;
@@ -381,7 +421,7 @@ void step_splits(Context& x, Warp& warp, std::size_t index, const Op& op, std::u
       return;
     case Flow::barrier: {
       const std::size_t at = separate(warp, index, active);
-      if (static_cast<BarrierAction>(op.extra) == BarrierAction::arrive) ++warp.splits[at].pc;
+      if (barrier_action(op.extra) == BarrierAction::arrive) ++warp.splits[at].pc;
       arrive(x, warp, op, active, pc);
       merge(warp);
       return;
@@ -545,7 +585,7 @@ Turn run_warp(Context& x, Warp& warp, std::uint32_t budget) {
     if (warp.live == 0) return Turn::finished;
     Split* const split = pick(warp);
     if (split == nullptr) {
-      if (release_warp_barriers(warp, code)) continue;
+      if (release_warp_barriers(*x.state, warp)) continue;
       return Turn::blocked;
     }
     const auto index = static_cast<std::size_t>(split - warp.splits.data());

@@ -1,98 +1,123 @@
 #include "reference/machine/hazard/hazards.h"
 
 #include <optional>
-#include <string_view>
 #include <utility>
+
+#include "reference/machine/hazard/barriers.h"
+#include "reference/machine/hazard/fault_report.h"
+#include "reference/machine/hazard/livelock.h"
+#include "reference/machine/hazard/races.h"
+#include "reference/machine/hazard/site_of.h"
 
 namespace bitgate::machine::hazard {
 
-namespace {
-
-/// The hazard that a fault is; nothing for one that the program asks for, or that is no verdict.
-std::optional<Kind> kind_of(Fault::Kind kind) {
-  switch (kind) {
-    case Fault::Kind::out_of_bounds:
-      return Kind::out_of_bounds;
-    case Fault::Kind::misaligned:
-      return Kind::misaligned;
-    case Fault::Kind::read_only_write:
-      return Kind::read_only_write;
-    case Fault::Kind::barrier:
-      return Kind::barrier;
-    case Fault::Kind::deadlock:
-      return Kind::deadlock;
-    case Fault::Kind::timeout:
-      return Kind::timeout;
-    case Fault::Kind::inactive_lane:
-      return Kind::inactive_lane;
-    case Fault::Kind::trap:
-    case Fault::Kind::unsupported:
-    case Fault::Kind::interrupted:
-      break;
-  }
-  return std::nullopt;
+Hazards::Hazards(const LaunchState& state) : state_(state) {
+  if (!state.options->hazards.races) return;
+  races_ = std::make_unique<Races>(state, reports);
+  barriers_ = std::make_unique<BarrierWatch>(state, reports);
+  livelock_ = std::make_unique<LivelockWatch>(state);
 }
-
-bool is_of_memory(Kind kind) {
-  return kind == Kind::out_of_bounds || kind == Kind::misaligned || kind == Kind::read_only_write;
-}
-
-/// What the instruction does in `space`, by its text.
-AccessKind access_of(std::string_view instruction, std::string_view space) {
-  if (instruction.starts_with('@')) {
-    instruction.remove_prefix(std::min(instruction.find(' ') + 1, instruction.size()));
-  }
-  if (instruction.starts_with("cp.async")) {
-    return space == "global" ? AccessKind::async_read : AccessKind::async_write;
-  }
-  if (instruction.starts_with("st") || instruction.starts_with("wmma.store")) {
-    return AccessKind::write;
-  }
-  if (instruction.starts_with("atom") || instruction.starts_with("red.")) return AccessKind::atomic;
-  return AccessKind::read;
-}
-
-}  // namespace
-
-Hazards::Hazards(const LaunchState& state) : state_(state) {}
 Hazards::~Hazards() = default;
 
-void Hazards::start_block(Block&) {}
-void Hazards::finish_block(Block&) {}
-void Hazards::before(Context&, const Op&, std::uint32_t) {}
-void Hazards::after(Context&, const Op&) {}
+void Hazards::start_block(Block& block) {
+  if (races_ != nullptr) races_->start_block(block);
+  if (barriers_ != nullptr) barriers_->start_block(block);
+  if (livelock_ != nullptr) livelock_->start_block(block);
+}
+
+void Hazards::finish_block(Block& block) {
+  if (races_ != nullptr) races_->finish_block(block);
+  if (barriers_ != nullptr) barriers_->finish_block(block);
+  if (livelock_ != nullptr) livelock_->finish_block(block);
+}
+
+void Hazards::before(Context& x, const Op& op, std::uint32_t lanes) {
+  if (barriers_ != nullptr) {
+    if (barriers_->is_join(x.pc)) [[unlikely]]
+      barriers_->at_join(x, lanes);
+    if (op.flow == Flow::exit) barriers_->exits(x);
+  }
+}
+
+void Hazards::after(Context& x, const Op& op) {
+  if (races_ != nullptr && races_->unsettled()) [[unlikely]]
+    races_->settle(x, op);
+  if (livelock_ != nullptr && livelock_->suspects()) [[unlikely]]
+    livelock_->has_written();
+}
+
 void Hazards::after_reduction(Warp&, const Op&, std::uint32_t) {}
-void Hazards::access(Context&, const Op&, const MemoryAccess&) {}
+
+void Hazards::access(Context& x, const Op& op, const MemoryAccess& access) {
+  if (races_ != nullptr) races_->access(x, op, access);
+  if (livelock_ != nullptr && livelock_->suspects() && access.access == Access::write) [[unlikely]]
+    livelock_->writes(access);
+}
+
 void Hazards::copy(Warp&, std::size_t, std::byte*, const std::byte*, std::uint32_t, std::uint32_t) {
 }
 
+void Hazards::copy_issued(Context& x, const Op& op, const PendingCopy& copy) {
+  if (races_ != nullptr) races_->copy_issued(x, op, copy);
+  if (livelock_ != nullptr) livelock_->changed();
+}
+
+void Hazards::copies_committed(Context& x) {
+  if (races_ != nullptr) races_->copies_committed(x);
+}
+
+void Hazards::copies_awaited(Context& x, std::uint32_t pending) {
+  if (races_ != nullptr) races_->copies_awaited(x, pending);
+}
+
+void Hazards::all_copies_awaited(Context& x) {
+  if (races_ != nullptr) races_->all_copies_awaited(x);
+}
+
+void Hazards::barrier_arrives(Warp& warp, std::uint32_t number, std::uint32_t lanes,
+                              std::uint32_t pc) {
+  if (barriers_ != nullptr) barriers_->arrives(warp, pc, lanes);
+  if (races_ != nullptr) races_->barrier_arrives(warp, number, lanes);
+}
+
+void Hazards::barrier_completes(Block& block, std::uint32_t number) {
+  if (barriers_ != nullptr) barriers_->completes(block, number);
+  if (races_ != nullptr) races_->barrier_completes(block, number);
+}
+
+void Hazards::warp_barrier(Warp& warp, std::uint32_t lanes) {
+  if (races_ != nullptr) races_->warp_barrier(warp, lanes);
+}
+
+void Hazards::fence(Context& x) {
+  if (races_ != nullptr) races_->fence(x);
+}
+
+void Hazards::mbarrier_arrives(Context& x, std::size_t lane, const std::byte* place,
+                               bool with_copies, bool completes) {
+  if (races_ != nullptr) races_->mbarrier_arrives(x, lane, place, with_copies, completes);
+}
+
+void Hazards::mbarrier_observed(Context& x, std::uint32_t lanes, const HostAddresses& places) {
+  if (races_ != nullptr) races_->mbarrier_observed(x, lanes, places);
+}
+
+void Hazards::released(std::uint64_t address) {
+  if (races_ != nullptr) races_->release(address);
+}
+
+void Hazards::turn_over(const Warp& warp) {
+  if (livelock_ != nullptr) livelock_->turn_over(warp);
+}
+
+std::uint64_t Hazards::peak_bytes() const { return races_ == nullptr ? 0 : races_->bytes(); }
+
 void Hazards::fault(const Fault& fault) {
-  const std::optional<Kind> kind = kind_of(fault.kind);
-  if (!kind) return;
-  Report report;
-  report.kind = *kind;
-  if (is_of_memory(*kind)) {
-    report.space = fault.space;
-    report.buffer = fault.buffer;
-    report.offset = fault.offset;
-    report.bytes = fault.bytes;
-    report.first.access = access_of(fault.site.instruction, fault.space);
-  }
-  report.first.site = fault.site;
-  report.message = fault.message;
-  reports.add(std::move(report));
+  if (std::optional<Report> report = report_of(fault)) reports.add(std::move(*report));
 }
 
 Site Hazards::site(const Warp& warp, std::uint32_t pc, std::size_t lane) const {
-  const DebugLine& line = state_.code->debug[pc];
-  const Dim3& block = state_.launch->block;
-  const std::uint32_t thread = warp.index * kLanes + static_cast<std::uint32_t>(lane);
-  return {line.instruction,
-          line.file,
-          line.line,
-          line.ptx_line,
-          warp.block->index,
-          {thread % block.x, thread / block.x % block.y, thread / block.x / block.y}};
+  return site_of(state_, warp.block->number, warp.index, pc, static_cast<std::uint32_t>(lane));
 }
 
 }  // namespace bitgate::machine::hazard

@@ -2,13 +2,17 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
+#include <memory>
 
 #include "reference/machine/exec/context.h"
 #include "reference/machine/exec/memory.h"
 #include "reference/machine/hazard/report.h"
 
 namespace bitgate::machine::hazard {
+
+class BarrierWatch;
+class LivelockWatch;
+class Races;
 
 /// Who watches a launch: owns the shadows and gets every event of it. One host thread runs all
 /// blocks of a watched launch.
@@ -39,6 +43,28 @@ class Hazards {
   void copy(Warp& warp, std::size_t lane, std::byte* destination, const std::byte* source,
             std::uint32_t copied, std::uint32_t bytes);
 
+  // Synchronisation, for the active lanes where no others are named.
+  void copy_issued(Context& x, const Op& op, const PendingCopy& copy);
+  void copies_committed(Context& x);
+  void copies_awaited(Context& x, std::uint32_t pending);
+  void all_copies_awaited(Context& x);
+  void barrier_arrives(Warp& warp, std::uint32_t number, std::uint32_t lanes, std::uint32_t pc);
+  /// Before those that wait go on.
+  void barrier_completes(Block& block, std::uint32_t number);
+  void warp_barrier(Warp& warp, std::uint32_t lanes);
+  void fence(Context& x);
+  /// `with_copies`: the arrival is that of the lane's earlier copies; `completes`: it was the last
+  /// of its phase.
+  void mbarrier_arrives(Context& x, std::size_t lane, const std::byte* place, bool with_copies,
+                        bool completes);
+  /// These lanes were told that a phase is over.
+  void mbarrier_observed(Context& x, std::uint32_t lanes, const HostAddresses& places);
+  /// An allocation of the device's heap goes back.
+  void released(std::uint64_t address);
+
+  /// A warp has had its turn. Throws MachineFault when nothing will ever happen again.
+  void turn_over(const Warp& warp);
+
   /// What ended the run, if it is a hazard.
   void fault(const Fault& fault);
 
@@ -47,11 +73,13 @@ class Hazards {
   /// Where an instruction stands and who executes it.
   Site site(const Warp& warp, std::uint32_t pc, std::size_t lane) const;
 
-  std::uint64_t peak_bytes() const { return peak_bytes_; }
+  std::uint64_t peak_bytes() const;
 
  private:
   const LaunchState& state_;
-  std::uint64_t peak_bytes_ = 0;
+  std::unique_ptr<Races> races_;
+  std::unique_ptr<BarrierWatch> barriers_;
+  std::unique_ptr<LivelockWatch> livelock_;
 };
 
 }  // namespace bitgate::machine::hazard

@@ -55,21 +55,23 @@ bool same_instruction(const Place& a, const Place& b) {
 }
 
 bool same(const Report& a, const Report& b) {
-  return a.kind == b.kind && a.space == b.space && a.same_value == b.same_value &&
-         same_instruction(a.first, b.first) && a.second.has_value() == b.second.has_value() &&
+  return a.kind == b.kind && a.space == b.space && same_instruction(a.first, b.first) &&
+         a.second.has_value() == b.second.has_value() &&
          (!a.second || same_instruction(*a.second, *b.second));
 }
 
 }  // namespace
 
-void ReportList::add(Report report) {
+std::size_t ReportList::add(Report report) {
   const auto equal = std::find_if(reports_.begin(), reports_.end(),
                                   [&](const Report& other) { return same(other, report); });
+  const auto number = static_cast<std::size_t>(equal - reports_.begin());
   if (equal != reports_.end()) {
     equal->count += report.count;
   } else {
     reports_.push_back(std::move(report));
   }
+  return number;
 }
 
 }  // namespace bitgate::machine::hazard

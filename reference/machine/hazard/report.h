@@ -1,9 +1,11 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "reference/machine/site.h"
@@ -47,6 +49,8 @@ struct Report {
   std::uint32_t bytes = 0;
   std::uint64_t count = 1;  ///< hazards of the same kind between the same two instructions
   bool same_value = false;  ///< of a race of two writes: they write the same bytes
+  /// Row and column, filled by who knows that the buffer is a matrix.
+  std::optional<std::pair<std::uint64_t, std::uint64_t>> element;
   Place first;
   std::optional<Place> second;
   std::string message;  ///< one sentence for people
@@ -55,8 +59,9 @@ struct Report {
 /// Hazards of one launch in the order in which they were found, equal ones merged.
 class ReportList {
  public:
-  /// Counts it to an equal one, or keeps it. Races of equal and of different values are different.
-  void add(Report report);
+  /// Counts it to an equal one, or keeps it. Gives its number.
+  std::size_t add(Report report);
+  Report& at(std::size_t number) { return reports_[number]; }
   std::vector<Report> take() { return std::move(reports_); }
   bool empty() const { return reports_.empty(); }
 

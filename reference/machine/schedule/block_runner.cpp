@@ -271,17 +271,25 @@ void BlockRunner::recycle(std::unique_ptr<Block> block) {
   free_.push_back(std::move(block));
 }
 
-Fault BlockRunner::located(Fault fault, int lane) const {
+Fault BlockRunner::located(const MachineFault& thrown) const {
   const Warp& warp = *context_.warp;
-  const DebugLine& line = state_.code->debug[context_.pc];
-  fault.site.instruction = line.instruction;
-  fault.site.file = line.file;
-  fault.site.line = line.line;
-  fault.site.ptx_line = line.ptx_line;
-  fault.site.block = warp.block->index;
+  int lane = thrown.lane;
   if (lane < 0) lane = context_.active == 0 ? 0 : std::countr_zero(context_.active);
-  fault.site.thread =
-      thread_at(state_.launch->block, warp.index * kLanes + static_cast<std::uint32_t>(lane));
+  const auto site = [&](const Warp& of, std::uint32_t pc, int at) {
+    const DebugLine& line = state_.code->debug[pc];
+    return Site{
+        line.instruction,
+        line.file,
+        line.line,
+        line.ptx_line,
+        of.block->index,
+        thread_at(state_.launch->block, of.index * kLanes + static_cast<std::uint32_t>(at))};
+  };
+  Fault fault = thrown.fault;
+  fault.site = site(warp, context_.pc, lane);
+  if (thrown.waiting != nullptr) {
+    fault.waiting = site(*thrown.waiting, thrown.waiting_pc, thrown.waiting_lane);
+  }
   return fault;
 }
 
@@ -321,11 +329,12 @@ BlockRunner::Progress BlockRunner::run(Block& block) {
       const Turn turn = run_warp(context_, block.warps[*next], policy_.warp_turn());
       if (turn == Turn::finished) --block.live_warps;
       if (turn == Turn::used_up) policy_.used_up(block, *next);
+      if (hazards_ != nullptr) hazards_->turn_over(block.warps[*next]);
       check_limits();
       if (state_.warp_instructions >= until && block.live_warps != 0) return Progress::used_up;
     }
-  } catch (MachineFault& fault) {
-    throw MachineFault(located(std::move(fault.fault), fault.lane));
+  } catch (const MachineFault& fault) {
+    throw MachineFault(located(fault));
   }
   return Progress::finished;
 }

@@ -40,7 +40,7 @@ class BlockRunner {
   std::unique_ptr<Block> make_block();
   void clear(Warp& warp) const;
   void fill_special(Warp& warp, const SpecialPlace& place);
-  Fault located(Fault fault, int lane) const;
+  Fault located(const MachineFault& thrown) const;
   void check_limits();
   [[noreturn]] void report_deadlock(Block& block);
 

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <string>
+
+#include "reference/machine/hazard/races.h"
+
+namespace bitgate::machine::hazard {
+
+/// An allocation of global memory that was accessed.
+struct Races::Region {
+  std::byte* begin = nullptr;
+  std::byte* end = nullptr;
+  std::uint64_t bias = 0;  ///< makes multiples of 4 of device addresses and of host offsets agree
+  std::uint64_t address = 0;
+  std::string name;
+  bool read_only = false;
+  Cells cells;
+};
+
+/// Who is accessing: lanes of a warp that know the same, at one instruction.
+struct Races::Actor {
+  BlockRaces* block = nullptr;
+  WarpClock* warp = nullptr;
+  Group* group = nullptr;
+  std::uint32_t record = 0;
+  Record what;
+  std::uint32_t lanes = 0;     ///< of the access that is being looked at
+  std::uint32_t together = 0;  ///< all lanes that execute the instruction
+  const MemoryAccess* access = nullptr;
+
+  // Where it is: a part of memory with its cells.
+  Cell* cells = nullptr;
+  std::byte* begin = nullptr;
+  std::byte* end = nullptr;
+  std::uint64_t bias = 0;
+  const Region* region = nullptr;  ///< null: shared memory
+
+  // What came before all lanes of the group, whichever lane did it.
+  Ref ok_write = kNobody;
+  Ref ok_read = kNobody;
+
+  // The race found last, which one access's further bytes continue.
+  std::size_t last_report = 0;
+  std::uint32_t last_other = 0;
+  std::uint32_t last_lanes = 0;
+  std::byte* last_end = nullptr;
+
+  Actor(BlockRaces& b, WarpClock& w, const Record& r) : block(&b), warp(&w), what(r) {}
+};
+
+/// An access that another one is not ordered after.
+struct Races::Found {
+  std::uint32_t record = 0;
+  std::uint32_t lanes = 0;
+  std::uint32_t non_coherent = 0;  ///< a `.nc` read among those that are ordered
+  std::uint32_t non_coherent_lanes = 0;
+};
+
+}  // namespace bitgate::machine::hazard
