@@ -97,9 +97,13 @@ void check_case(const Problem& problem, const kernels::Kernel& kernel, kernels::
                                  .adapter = options.adapter,
                                  .code = options.code,
                                  .rerun = options.rerun});
+  result.hazards = execution.hazards;
   result.checks.push_back(check_launch(problem, execution));
   if (result.checks.back().verdict != Verdict::pass) return;
 
+  if (options.launch.hazards.any() && result.device == "machine") {
+    result.checks.push_back(check_hazards(execution));
+  }
   result.checks.push_back(check_guards(execution));
   if (problem.spec.m == 0 || problem.spec.n == 0) return;
 

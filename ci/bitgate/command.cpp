@@ -116,16 +116,6 @@ void Command::timeout(std::chrono::nanoseconds& limit) {
       "seconds that one launch may take (20)");
 }
 
-void Command::later_flag(const std::string& name) {
-  app_.add_flag_function(
-          name,
-          [name](std::int64_t) {
-            throw Unsupported(fmt::format("{} is not in this version", name));
-          },
-          "not in this version")
-      ->group("");
-}
-
 void Command::footer(const std::string& text) { app_.footer(text); }
 
 void Command::hide() { app_.allow_extras()->group(""); }

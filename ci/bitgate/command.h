@@ -65,8 +65,6 @@ class Command {
   void tensor_model(const numeric::TensorModel*& model);
   /// --timeout SECONDS, of one launch.
   void timeout(std::chrono::nanoseconds& limit);
-  /// A flag of a later version: known by name, `unsupported` when it is given.
-  void later_flag(const std::string& name);
 
   void footer(const std::string& text);
   /// Not listed by --help, and takes whatever follows.

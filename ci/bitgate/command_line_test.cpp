@@ -118,8 +118,6 @@ TEST(CommandLine, WhatLaterVersionsBringIsUnsupportedByName) {
                            "masks", "golden", "compare"}) {
     expect_unsupported({name, "anything", "--flag", "3"}, name);
   }
-  expect_unsupported({"run", kSpec, "--hazards"}, "--hazards");
-  expect_unsupported({"exec", "k.json", "--hazards"}, "--hazards");
   expect_unsupported({"run", "w4a16 split=3"}, "split");
   expect_unsupported({"run", "w4a16 zero=float"}, "float");
 }

@@ -19,6 +19,7 @@ struct Arguments {
   std::string ptx;
   std::string out;
   bool lists_opcodes = false;
+  bool hazards = false;
   suite::ExecOptions options;
 };
 
@@ -54,6 +55,7 @@ int exec(const Session& session, const Arguments& arguments) {
   if (arguments.file.empty()) throw InputError("LAUNCH.json is required");
   suite::ExecOptions options = arguments.options;
   options.launch.interrupted = session.interrupted;
+  if (arguments.hazards) options.launch.hazards = machine::hazard::Options::all();
   if (!arguments.ptx.empty()) options.ptx = arguments.ptx;
   if (!arguments.out.empty()) {
     require_writable_folder(arguments.out);
@@ -88,7 +90,8 @@ void add_exec(CLI::App& program, Session& session) {
                  "SEED of the machine's order of blocks and warps (0: ascending)");
   command.tensor_model(arguments->tensor_model);
   command.timeout(arguments->options.launch.time_limit);
-  command.later_flag("--hazards");
+  command.flag("--hazards", arguments->hazards,
+               "look for races, uninitialised data and wrong barriers, on the machine");
   command.flag("--list-opcodes", arguments->lists_opcodes,
                "what the machine makes of each opcode, and whether hardware vectors test it");
   command.footer(suite::launch_file_help());

@@ -22,6 +22,7 @@ struct Arguments {
   suite::DeviceChoice device = suite::DeviceChoice::machine;
   const numeric::TensorModel* tensor_model = nullptr;
   bool strict_model = false;
+  bool hazards = false;
   std::string ptx;
   std::string save;
   std::chrono::nanoseconds time_limit = std::chrono::seconds(20);
@@ -43,12 +44,14 @@ CaseResult run_on(const Session& session, const Arguments& arguments, const Spec
   conformance::CaseOptions options;
   options.launch.time_limit = arguments.time_limit;
   options.launch.interrupted = session.interrupted;
+  if (arguments.hazards) options.launch.hazards = machine::hazard::Options::all();
   options.code = code.code();
   options.strict_model = arguments.strict_model;
   options.save_output = &output;
   const auto device = kind.make();
   CaseResult result = conformance::run_case(spec, kernel, *device, options);
   result.replay += code.replay_flag();
+  if (arguments.hazards) result.replay += " --hazards";
   if (arguments.tensor_model != nullptr && kind.kind == "machine") {
     result.replay += fmt::format(" --tensor-model {}", arguments.tensor_model->name);
   }
@@ -104,7 +107,8 @@ void add_run(CLI::App& program, Session& session) {
   command.flag("--strict-model", arguments->strict_model,
                "a difference from a published, unmeasured tensor model fails");
   command.timeout(arguments->time_limit);
-  command.later_flag("--hazards");
+  command.flag("--hazards", arguments->hazards,
+               "look for races, uninitialised data and wrong barriers, on the machine");
   command.footer(conformance::spec_help());
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ci/suite/launch_file.h"
+#include "conformance/report/hazards.h"
 #include "reference/machine/ptx/lint.h"
 #include "reference/machine/ptx/parser.h"
 #include "reference/machine/ptx/types.h"
@@ -24,7 +25,6 @@ namespace {
 namespace ptx = machine::ptx;
 using Json = nlohmann::ordered_json;
 using Status = kernels::LaunchOutcome::Status;
-using FaultKind = machine::Fault::Kind;
 
 constexpr std::byte kPoison{0xff};
 constexpr std::uint64_t kMostPoisoned = std::uint64_t{64} << 20;
@@ -178,74 +178,6 @@ kernels::Launch device_launch(const LaunchFile::Launch& launch, const std::strin
   return ready;
 }
 
-Json dimensions(const machine::Dim3& extent) { return {extent.x, extent.y, extent.z}; }
-
-// What an access does, from the instruction's text: the opcode behind a guard.
-Json access_of(std::string_view instruction, std::string_view space) {
-  if (instruction.starts_with('@')) {
-    instruction.remove_prefix(std::min(instruction.find(' ') + 1, instruction.size()));
-  }
-  if (instruction.starts_with("cp.async")) return space == "global" ? "async_read" : "async_write";
-  if (instruction.starts_with("st")) return "write";
-  if (instruction.starts_with("atom") || instruction.starts_with("red.")) return "atomic";
-  return "read";
-}
-
-bool has_space(FaultKind kind) {
-  return kind == FaultKind::out_of_bounds || kind == FaultKind::misaligned ||
-         kind == FaultKind::read_only_write;
-}
-
-// The document's word for a fault; empty for what is no hazard: a trap is a failure that the
-// program asks for.
-std::string_view hazard_kind(FaultKind kind) {
-  switch (kind) {
-    case FaultKind::out_of_bounds:
-      return "out_of_bounds";
-    case FaultKind::misaligned:
-      return "misaligned";
-    case FaultKind::read_only_write:
-      return "read_only_write";
-    case FaultKind::barrier:
-      return "barrier";
-    case FaultKind::deadlock:
-      return "deadlock";
-    case FaultKind::timeout:
-      return "timeout";
-    case FaultKind::inactive_lane:
-      return "inactive_lane";
-    case FaultKind::trap:
-    case FaultKind::unsupported:
-    case FaultKind::interrupted:
-      break;
-  }
-  return "";
-}
-
-Json hazard_of(const machine::Fault& fault) {
-  Json hazard;
-  const bool in_space = has_space(fault.kind);
-  hazard["kind"] = hazard_kind(fault.kind);
-  hazard["space"] = in_space ? Json(fault.space) : Json(nullptr);
-  hazard["buffer"] = in_space && !fault.buffer.empty() ? Json(fault.buffer) : Json(nullptr);
-  if (in_space) {
-    hazard["offset"] = fault.offset;
-    hazard["bytes"] = fault.bytes;
-  }
-  hazard["count"] = 1;
-  Json first;
-  if (in_space) first["access"] = access_of(fault.site.instruction, fault.space);
-  first["instruction"] = fault.site.instruction;
-  first["file"] = fault.site.file;
-  first["line"] = fault.site.line;
-  first["ptx_line"] = fault.site.ptx_line;
-  first["block"] = dimensions(fault.site.block);
-  first["thread"] = dimensions(fault.site.thread);
-  hazard["first"] = std::move(first);
-  hazard["second"] = nullptr;
-  return hazard;
-}
-
 Json unsupported_of(const kernels::LaunchOutcome& outcome) {
   Json unsupported;
   const machine::Site site = outcome.fault ? outcome.fault->site : machine::Site{};
@@ -280,7 +212,7 @@ class Exec {
     Buffers buffers(device_, file_.buffers);
     bool readable = true;
     try {
-      for (std::size_t i = 0; i < file_.launches.size() && verdict_ == "pass"; ++i) {
+      for (std::size_t i = 0; i < file_.launches.size() && !ended_; ++i) {
         launch(i, buffers);
       }
     } catch (const kernels::DeviceLost& lost) {
@@ -317,22 +249,27 @@ class Exec {
     const kernels::LaunchOutcome outcome = device_.launch(
         code_, device_launch(file_.launches[i], entries_[i], buffers), options_.launch);
     printed_ += outcome.printed;
+    hazards_.insert(hazards_.end(), outcome.hazards.begin(), outcome.hazards.end());
+    hazard_bytes_ = std::max(hazard_bytes_, outcome.hazard_bytes);
     const auto fail = [&] {
+      ended_ = true;
       verdict_ = "fail";
       message_ = fmt::format("launches[{}] ({}): {}", i, entries_[i], outcome.message);
     };
     switch (outcome.status) {
       case Status::completed:
+        if (outcome.hazards.empty()) break;
+        verdict_ = "fail";
+        message_ = fmt::format("launches[{}] ({}): it ran to its end with {} hazards", i,
+                               entries_[i], outcome.hazards.size());
         break;
       case Status::fault:
       case Status::timeout:
         fail();
-        if (outcome.fault && !hazard_kind(outcome.fault->kind).empty()) {
-          hazards_.push_back(hazard_of(*outcome.fault));
-        }
         break;
       case Status::unsupported:
-        verdict_ = "unsupported";
+        ended_ = true;
+        if (verdict_ == "pass") verdict_ = "unsupported";
         message_ = fmt::format("launches[{}] ({}): {}", i, entries_[i], outcome.message);
         unsupported_ = unsupported_of(outcome);
         break;
@@ -350,7 +287,8 @@ class Exec {
   }
 
   void give_up(std::string_view why) {
-    verdict_ = "untrusted";
+    ended_ = true;
+    if (verdict_ == "pass") verdict_ = "untrusted";
     message_ = fmt::format("ended early: {}", why);
   }
 
@@ -390,7 +328,11 @@ class Exec {
                       output.at("sha256").get<std::string>());
     }
     result.document["outputs"] = std::move(outputs);
-    result.document["hazards"] = hazards_;
+    for (const machine::hazard::Report& report : hazards_) {
+      result.text += conformance::hazard_text(report, "  ");
+    }
+    result.document["hazards"] = conformance::hazards_json(hazards_);
+    if (options_.launch.hazards.any()) result.document["hazard_bytes"] = hazard_bytes_;
     result.document["contractible"] = contractible;
     result.document["approximate"] = approximate;
     result.document["unsupported"] = unsupported_;
@@ -409,9 +351,11 @@ class Exec {
   kernels::Code code_;
   std::vector<std::string> entries_;
   std::string verdict_ = "pass";
+  bool ended_ = false;  ///< by a launch that did not complete; hazards alone end nothing
   std::string message_;
   std::string printed_;
-  Json hazards_ = Json::array();
+  std::vector<machine::hazard::Report> hazards_;
+  std::uint64_t hazard_bytes_ = 0;
   Json unsupported_ = nullptr;
 };
 

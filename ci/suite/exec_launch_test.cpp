@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "reference/machine/hazard/fault_report.h"
 #include "reference/support/error.h"
 #include "reference/support/file.h"
 #include "reference/support/sha256.h"
@@ -214,6 +215,7 @@ TEST_F(ExecLaunch, FaultsBecomeHazards) {
   device.outcome.status = LaunchOutcome::Status::fault;
   device.outcome.message = "4 bytes past the end of 'out'";
   device.outcome.fault = fault;
+  device.outcome.hazards = {*machine::hazard::report_of(fault)};
   const ExecResult result =
       exec(launch_json("200", R"(, {"entry": "other", "grid": [1], "block": [1]})"), device);
   EXPECT_EQ(result.exit_code, 1);
@@ -235,14 +237,48 @@ TEST_F(ExecLaunch, FaultsBecomeHazards) {
   fault.kind = machine::Fault::Kind::deadlock;
   device.outcome.status = LaunchOutcome::Status::fault;
   device.outcome.fault = fault;
+  device.outcome.hazards = {*machine::hazard::report_of(fault)};
   EXPECT_TRUE(exec(launch_json("200"), device).document["hazards"].at(0)["space"].is_null());
 
   fault.kind = machine::Fault::Kind::trap;
   device.outcome.status = LaunchOutcome::Status::fault;
   device.outcome.fault = fault;
+  EXPECT_FALSE(machine::hazard::report_of(fault));
+  device.outcome.hazards.clear();
   const ExecResult trapped = exec(launch_json("200"), device);
   EXPECT_EQ(trapped.document["verdict"], "fail");
   EXPECT_EQ(trapped.document["hazards"].size(), 0u);
+}
+
+TEST_F(ExecLaunch, HazardsFailAndEndNothing) {
+  ScriptedDevice device;
+  machine::hazard::Report race;
+  race.space = "shared";
+  race.offset = 128;
+  race.bytes = 4;
+  race.count = 31;
+  race.first = {machine::hazard::AccessKind::write, {"st", "k.cu", 12, 88, {0, 0, 0}, {33, 0, 0}}};
+  race.second = machine::hazard::Place{machine::hazard::AccessKind::read,
+                                       {"ld", "k.cu", 15, 97, {0, 0, 0}, {1, 0, 0}}};
+  device.outcome.hazards = {race};
+  const ExecResult result =
+      exec(launch_json("200", R"(, {"entry": "other", "grid": [1], "block": [1]})"), device);
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_EQ(device.launches.size(), 2u);
+  EXPECT_EQ(result.document["verdict"], "fail");
+  ASSERT_EQ(result.document["hazards"].size(), 2u);
+  const auto& hazard = result.document["hazards"].at(0);
+  EXPECT_EQ(hazard["kind"], "race");
+  EXPECT_EQ(hazard["space"], "shared");
+  EXPECT_TRUE(hazard["buffer"].is_null());
+  EXPECT_EQ(hazard["offset"], 128);
+  EXPECT_EQ(hazard["bytes"], 4);
+  EXPECT_EQ(hazard["count"], 31);
+  EXPECT_FALSE(hazard.contains("same_value"));
+  EXPECT_EQ(hazard["first"]["access"], "write");
+  EXPECT_EQ(hazard["second"]["access"], "read");
+  EXPECT_EQ(hazard["second"]["line"], 15);
+  EXPECT_EQ(hazard["second"]["thread"], (nlohmann::ordered_json{1, 0, 0}));
 }
 
 TEST_F(ExecLaunch, WhatKernelsPrintIsKept) {

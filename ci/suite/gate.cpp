@@ -107,6 +107,7 @@ class Gate {
     conformance::CaseOptions options;
     options.launch.time_limit = options_.time_limit;
     options.launch.interrupted = options_.interrupted;
+    if (options_.hazards) options.launch.hazards = machine::hazard::Options::all();
     options.code = code_.code();
     options.strict_model = options_.strict_model;
     CaseResult result;
@@ -121,6 +122,7 @@ class Gate {
       result.replay = conformance::replay_command(planned.spec, result.kernel, result.device);
     }
     result.replay += code_.replay_flag();
+    if (options_.hazards && result.device == "machine") result.replay += " --hazards";
     if (options_.tensor_model != nullptr && result.device == "machine") {
       result.replay += fmt::format(" --tensor-model {}", options_.tensor_model->name);
     }

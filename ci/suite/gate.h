@@ -23,6 +23,7 @@ struct GateOptions {
   bool strict_model = false;
   bool use_cache = true;
   std::uint64_t seed = 1;
+  bool hazards = true;  ///< look for hazards on the machine; they fail a case
   std::chrono::nanoseconds time_limit = std::chrono::seconds(20);  ///< of one launch
   const volatile bool* interrupted = nullptr;
   /// How many cases are to come, and each case as it is judged; for progress.

@@ -16,6 +16,9 @@ namespace bitgate::conformance {
 /// not empty is `untrusted` (with K = 0 the other checks say what is missing).
 CheckResult check_launch(const Problem& problem, const Execution& execution);
 
+/// The machine found none, where it was asked to look (LaunchOptions::hazards).
+CheckResult check_hazards(const Execution& execution);
+
 /// No output still holds the poison.
 CheckResult check_written(const Problem& problem, const Execution& execution);
 

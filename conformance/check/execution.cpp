@@ -39,6 +39,17 @@ class CallBuffers {
   const kernels::w4a16::Buffers& addresses() const { return addresses_; }
   GuardedBuffer& output() { return output_; }
 
+  /// Names the elements of A and C that hazards are about.
+  static void name_elements(const Problem& problem, std::vector<machine::hazard::Report>& hazards) {
+    for (machine::hazard::Report& report : hazards) {
+      const bool is_a = report.buffer == "a";
+      if ((!is_a && report.buffer != "c") || report.offset < 0) continue;
+      const auto pitch = static_cast<std::uint64_t>(is_a ? problem.shape.lda : problem.shape.ldc);
+      const std::uint64_t element = static_cast<std::uint64_t>(report.offset) / 2;
+      if (pitch != 0) report.element = {element / pitch, element % pitch};
+    }
+  }
+
   void look_for_damage(Execution& execution) {
     const auto look = [&](GuardedBuffer& buffer) {
       const GuardedBuffer::Damage damage = buffer.check_guards();
@@ -131,6 +142,8 @@ Execution execute(const Problem& problem, const kernels::Kernel& kernel, kernels
   kernels::LaunchOptions launch_options = options_of(problem.spec, options.launch);
   execution.launched = launch.has_value();
   if (launch) execution.outcome = device.launch(code, *launch, launch_options);
+  execution.hazards = execution.outcome.hazards;
+  CallBuffers::name_elements(problem, execution.hazards);
   if (!completed(execution.outcome)) return execution;
   const std::vector<std::byte> written = buffers->output().download();
   execution.output = elements_of(written);
@@ -139,6 +152,7 @@ Execution execute(const Problem& problem, const kernels::Kernel& kernel, kernels
   if (launch && options.rerun) {
     buffers->output().poison();
     if (device.properties().kind == "machine") ++launch_options.schedule_seed;
+    launch_options.hazards = {};
     execution.rerun_outcome = device.launch(code, *launch, launch_options);
     if (!completed(*execution.rerun_outcome)) return execution;
     execution.rerun_output = elements_of(buffers->output().download());

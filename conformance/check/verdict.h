@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "conformance/problem/coverage.h"
+#include "reference/machine/hazard/report.h"
 
 namespace bitgate::conformance {
 
@@ -65,6 +66,7 @@ struct CaseResult {
   std::optional<FirstBad> first_bad;
   std::optional<WrongMap> wrong_map;  ///< for pictures; not in JSON
   std::vector<Diagnosis> diagnosis;
+  std::vector<machine::hazard::Report> hazards;  ///< machine only
   std::optional<double> exact_coverage;  ///< coverage->share(), 0..1
   std::optional<Coverage> coverage;      ///< of an exact fill; counted over a kernel's cases
   /// Uses of each named exemption: "nan_payload".

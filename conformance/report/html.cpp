@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "conformance/report/hazards.h"
 #include "conformance/report/terminal.h"
 #include "conformance/report/text.h"
 
@@ -114,6 +115,13 @@ std::string failure(const CaseResult& result) {
   }
   for (const Diagnosis& diagnosis : result.diagnosis) {
     html += fmt::format("<p>Diagnosis: {}.</p>\n", html_text(describe(diagnosis)));
+  }
+  if (!result.hazards.empty()) {
+    html += "<pre>";
+    for (const machine::hazard::Report& hazard : result.hazards) {
+      html += html_text(hazard_text(hazard, ""));
+    }
+    html += "</pre>\n";
   }
   if (result.wrong_map) html += map_picture(*result.wrong_map);
   if (!result.replay.empty()) html += fmt::format("<pre>{}</pre>\n", html_text(result.replay));

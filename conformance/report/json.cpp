@@ -4,6 +4,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "conformance/report/hazards.h"
+
 namespace bitgate::conformance {
 namespace {
 
@@ -67,6 +69,7 @@ Json json_of(const CaseResult& result) {
       json["diagnosis"].push_back(std::move(entry));
     }
   }
+  if (!result.hazards.empty()) json["hazards"] = hazards_json(result.hazards);
   if (!result.replay.empty()) json["replay"] = result.replay;
   return json;
 }

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdlib>
 
+#include "conformance/report/hazards.h"
 #include "conformance/report/text.h"
 
 namespace bitgate::conformance {
@@ -168,6 +169,7 @@ std::string terminal_case(const CaseResult& result, Colour colour) {
   for (const Diagnosis& diagnosis : result.diagnosis) {
     text += labelled("diagnosis", describe(diagnosis));
   }
+  for (const machine::hazard::Report& hazard : result.hazards) text += hazard_text(hazard, "  ");
   if (result.wrong_map) {
     const WrongMap& map = *result.wrong_map;
     text += labelled("wrong", fmt::format("in C [{}, {}], a character is {} × {} elements",

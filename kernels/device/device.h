@@ -51,6 +51,7 @@ struct LaunchOptions {
   std::uint64_t schedule_seed = 0;        ///< machine only
   std::uint32_t resident_blocks = 0;      ///< machine only; 0: the policy's own
   machine::Coverage* coverage = nullptr;  ///< machine only: counts what is executed
+  machine::hazard::Options hazards;       ///< machine only: what to look for
   /// Polled now and then; set by a SIGINT handler. The launch then ends as `lost`.
   const volatile bool* interrupted = nullptr;
 };
@@ -58,8 +59,10 @@ struct LaunchOptions {
 struct LaunchOutcome {
   enum class Status { completed, fault, timeout, unsupported, refused, lost };
   Status status = Status::completed;
-  std::string message;                  ///< one sentence; empty when completed
-  std::optional<machine::Fault> fault;  ///< machine only
+  std::string message;                           ///< one sentence; empty when completed
+  std::optional<machine::Fault> fault;           ///< machine only
+  std::vector<machine::hazard::Report> hazards;  ///< machine only: what was found, faults included
+  std::uint64_t hazard_bytes = 0;                ///< the most host memory that finding them took
   std::uint64_t thread_instructions = 0;
   std::uint64_t tensor_instructions = 0;
   std::string printed;  ///< machine only, by vprintf; on cuda the driver prints it to stdout

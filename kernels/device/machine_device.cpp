@@ -132,11 +132,14 @@ class MachineDevice final : public Device {
       machine_options.threads = threads_;
       machine_options.time_limit = options.time_limit;
       machine_options.interrupted = options.interrupted;
+      machine_options.hazards = options.hazards;
       machine_options.coverage = options.coverage;
       machine::Outcome result = machine::run(*program, run, memory_, machine_options);
       outcome.thread_instructions = result.thread_instructions;
       outcome.tensor_instructions = result.tensor_instructions;
       outcome.printed = std::move(result.printed);
+      outcome.hazards = std::move(result.hazards);
+      outcome.hazard_bytes = result.hazard_bytes;
       if (result.fault) {
         outcome.status = status_of(result.fault->kind);
         outcome.message = result.fault->message;
