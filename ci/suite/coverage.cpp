@@ -43,6 +43,9 @@ class Listing {
     }
   }
 
+  /// The end of the code counts at the line of its entry, which is no instruction.
+  bool has(std::uint32_t ptx_line) const { return places_.contains(ptx_line); }
+
   CoveredInstruction at(std::uint32_t ptx_line, const machine::Coverage::Count& count) const {
     CoveredInstruction result;
     result.ptx_line = ptx_line;
@@ -162,7 +165,7 @@ CoverageOutcome measure_coverage(const CoverageOptions& options) {
     const Listing& listing = listings.try_emplace(&own, own.ptx, own.name).first->second;
     KernelCoverage covered{.kernel = kernel->name, .cases = count[kernel], .instructions = {}};
     for (const auto& [line, executed] : all.entries[kernel->entry]) {
-      covered.instructions.push_back(listing.at(line, executed));
+      if (listing.has(line)) covered.instructions.push_back(listing.at(line, executed));
     }
     outcome.kernels.push_back(std::move(covered));
   }
