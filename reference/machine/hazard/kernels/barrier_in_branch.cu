@@ -10,7 +10,8 @@ extern "C" __global__ void barrier_in_branch(const unsigned* x, unsigned* out) {
 #else
   if (threadIdx.x % 32 < 16) {
     __syncthreads();  // @barrier
-    out[threadIdx.x] = s[threadIdx.x];
+    s[threadIdx.x] += 1;
   }
+  out[threadIdx.x] = s[threadIdx.x];
 #endif
 }
