@@ -81,6 +81,10 @@ class Buffers {
       for (const LaunchFile::Buffer& buffer : list) {
         addresses_.push_back(device.allocate(buffer.bytes, buffer.name, 0, 0, buffer.read_only));
         initialise(buffer, addresses_.back());
+        if (!buffer.file && !buffer.fill && !buffer.random) {
+          device.mark_undefined(addresses_.back(), buffer.bytes);
+        }
+        if (buffer.output) device.mark_output(addresses_.back());
       }
     } catch (const std::bad_alloc&) {
       release();
@@ -218,6 +222,7 @@ class Exec {
     } catch (const kernels::DeviceLost& lost) {
       give_up(lost.what());
     }
+    if (!ended_ && options_.launch.hazards.validity) check_outputs();
     Json outputs = Json::object();
     try {
       for (std::size_t i = 0; i < file_.buffers.size(); ++i) {
@@ -284,6 +289,15 @@ class Exec {
         give_up(outcome.message);
         break;
     }
+  }
+
+  /// All of an output has to be written by now.
+  void check_outputs() {
+    const auto found = device_.undefined_outputs();
+    if (found.empty()) return;
+    hazards_.insert(hazards_.end(), found.begin(), found.end());
+    verdict_ = "fail";
+    if (message_.empty()) message_ = "outputs hold uninitialised data after the last launch";
   }
 
   void give_up(std::string_view why) {

@@ -141,8 +141,15 @@ Execution execute(const Problem& problem, const kernels::Kernel& kernel, kernels
   const kernels::Code& code = options.code != nullptr ? *options.code : *kernel.code;
   kernels::LaunchOptions launch_options = options_of(problem.spec, options.launch);
   execution.launched = launch.has_value();
-  if (launch) execution.outcome = device.launch(code, *launch, launch_options);
+  if (launch) {
+    device.mark_output(buffers->output().address());
+    execution.outcome = device.launch(code, *launch, launch_options);
+  }
   execution.hazards = execution.outcome.hazards;
+  if (launch && launch_options.hazards.validity && completed(execution.outcome)) {
+    const auto undefined = device.undefined_outputs();
+    execution.hazards.insert(execution.hazards.end(), undefined.begin(), undefined.end());
+  }
   CallBuffers::name_elements(problem, execution.hazards);
   if (!completed(execution.outcome)) return execution;
   const std::vector<std::byte> written = buffers->output().download();

@@ -239,6 +239,7 @@ Outcome run(const Program& program, const Launch& launch, GlobalMemory& memory,
     if (hazard::Hazards* hazards = runner.hazards()) {
       if (outcome.fault) hazards->fault(*outcome.fault);
       outcome.hazards = hazards->reports.take();
+      outcome.taint = hazards->taint();
       outcome.hazard_bytes = hazards->peak_bytes();
     } else {
       report_fault(outcome);

@@ -12,6 +12,7 @@
 #include "reference/machine/coverage.h"
 #include "reference/machine/hazard/options.h"
 #include "reference/machine/hazard/report.h"
+#include "reference/machine/hazard/taint_report.h"
 #include "reference/machine/memory/global_memory.h"
 #include "reference/machine/site.h"
 #include "reference/numeric/tensor_core.h"
@@ -123,6 +124,7 @@ struct Outcome {
   std::string printed;
   /// What Options::hazards asked for, a fault of the same kinds included; equal ones are one.
   std::vector<hazard::Report> hazards;
+  hazard::Taint taint;  ///< where Options::hazards asked for it
   /// The most host memory that the shadows of registers and memory took at any time.
   std::uint64_t hazard_bytes = 0;
 };

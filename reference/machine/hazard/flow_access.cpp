@@ -205,6 +205,25 @@ void Labels::write_labels(Context& x, const MemoryAccess& access, std::size_t la
   for (std::uint32_t i = 0; i < access.bytes; ++i) to.labels[i] = in[i] ^ to.at_first;
 }
 
+/// What labelled bytes of shared and global memory were copied from, for reports.
+void Labels::note_origin(Context& x, const MemoryAccess& access, std::size_t lane,
+                         OriginId origin) {
+  if (label_ != Label::undefined) return;
+  for (std::uint32_t i = 0; i < access.bytes; i += 4) {
+    if (access.space == Space::shared) {
+      const auto word =
+          static_cast<std::uint32_t>(access.at(lane) - x.block->shared.data() + i) / 4;
+      block_->origins[word] = origin;
+    } else if (access.space == Space::global) {
+      global_origins_[reinterpret_cast<std::uint64_t>(access.at(lane) + i) / 4] = origin;
+    }
+  }
+  if (access.space == Space::global) {
+    listener_.stored({Sink::output, x.pc, x.warp, kLaneBit[lane], origin}, access.at(lane),
+                     access.bytes);
+  }
+}
+
 bool Labels::any_in_memory(Context& x, const MemoryAccess& access) {
   if (access.space == Space::constant || access.space == Space::parameter) return false;
   if (access.space == Space::global) {
@@ -400,20 +419,7 @@ void Labels::store(Context& x, const OpFlow& flow, const MemoryAccess& access) {
     write_labels(x, access, lane, bytes.data());
     const bool any_here = any_set(bytes.data(), access.bytes);
     if (any_here) labelled |= kLaneBit[lane];
-    if (label_ != Label::undefined || !any_here) return;
-    for (std::uint32_t i = 0; i < access.bytes; i += 4) {
-      if (access.space == Space::shared) {
-        const auto word =
-            static_cast<std::uint32_t>(access.at(lane) - x.block->shared.data() + i) / 4;
-        block_->origins[word] = origin;
-      } else if (access.space == Space::global) {
-        global_origins_[reinterpret_cast<std::uint64_t>(access.at(lane) + i) / 4] = origin;
-      }
-    }
-    if (access.space == Space::global) {
-      listener_.stored({Sink::output, x.pc, x.warp, kLaneBit[lane], origin}, access.at(lane),
-                       access.bytes);
-    }
+    if (any_here) note_origin(x, access, lane, origin);
   });
   if (label_ == Label::schedule && labelled != 0) {
     listener_.reached({Sink::stored_value, x.pc, x.warp, labelled, origin});
@@ -498,15 +504,14 @@ void Labels::change(Context& x, const OpFlow& flow, const MemoryAccess& access) 
       }
     }
     write_labels(x, access, lane, bytes.data());
-    if (label_ == Label::undefined && any_set(bytes.data(), access.bytes) &&
-        access.space == Space::global) {
-      listener_.stored({Sink::output, x.pc, x.warp, kLaneBit[lane], origin}, access.at(lane),
-                       access.bytes);
-    }
+    if (any_set(bytes.data(), access.bytes)) note_origin(x, access, lane, origin);
   });
   for (unsigned i = 0; i < flow.definitions; ++i) {
     update(results[i].number);
     if (shadow_->labelled[results[i].number] != 0) shadow_->origin[results[i].number] = origin;
+  }
+  if (label_ == Label::schedule && !flow.atomic_commutes) {
+    listener_.reached({Sink::atomic, x.pc, x.warp, access.lanes, origin});
   }
   if (label_ == Label::schedule && stored != 0) {
     listener_.reached({Sink::stored_value, x.pc, x.warp, stored, origin});

@@ -151,6 +151,7 @@ class Labels {
   Region* region_of(const std::byte* host);
   Region* region_for(const std::byte* host);
   void refresh_regions();
+  void note_origin(Context& x, const MemoryAccess& access, std::size_t lane, OriginId origin);
   bool any_in_memory(Context& x, const MemoryAccess& access);
   void read_labels(Context& x, const MemoryAccess& access, std::size_t lane, std::byte* out);
   void write_labels(Context& x, const MemoryAccess& access, std::size_t lane, const std::byte* in);

@@ -182,6 +182,9 @@ void Labels::wmma_line(Context& x, const OpFlow& flow, const MemoryAccess& acces
   }
   if (!loads) {
     write_labels(x, access, 0, bytes.data());
+    if (labelled_bytes(bytes.data(), access.bytes)) {
+      note_origin(x, access, 0, inherited(x, flow));
+    }
     return;
   }
   const OriginId origin = memory_origin(x, access, 0);

@@ -8,10 +8,16 @@
 #include "reference/machine/hazard/livelock.h"
 #include "reference/machine/hazard/races.h"
 #include "reference/machine/hazard/site_of.h"
+#include "reference/machine/hazard/taint.h"
+#include "reference/machine/hazard/validity.h"
 
 namespace bitgate::machine::hazard {
 
 Hazards::Hazards(const LaunchState& state) : state_(state) {
+  const Options& options = state.options->hazards;
+  if (options.validity || options.taint) flow_ = std::make_unique<FlowTable>(*state.code);
+  if (options.validity) validity_ = std::make_unique<Validity>(state, *flow_, reports);
+  if (options.taint) taint_ = std::make_unique<TaintWatch>(state, *flow_);
   if (!state.options->hazards.races) return;
   races_ = std::make_unique<Races>(state, reports);
   barriers_ = std::make_unique<BarrierWatch>(state, reports);
@@ -20,18 +26,25 @@ Hazards::Hazards(const LaunchState& state) : state_(state) {
 Hazards::~Hazards() = default;
 
 void Hazards::start_block(Block& block) {
+  if (validity_ != nullptr) validity_->labels().start_block(block);
+  if (taint_ != nullptr) taint_->start_block(block);
   if (races_ != nullptr) races_->start_block(block);
   if (barriers_ != nullptr) barriers_->start_block(block);
   if (livelock_ != nullptr) livelock_->start_block(block);
 }
 
 void Hazards::finish_block(Block& block) {
+  if (validity_ != nullptr) validity_->labels().finish_block(block);
+  if (taint_ != nullptr) taint_->finish_block(block);
   if (races_ != nullptr) races_->finish_block(block);
   if (barriers_ != nullptr) barriers_->finish_block(block);
   if (livelock_ != nullptr) livelock_->finish_block(block);
 }
 
 void Hazards::before(Context& x, const Op& op, std::uint32_t lanes) {
+  if (validity_ != nullptr) validity_->labels().before(x, op, lanes);
+  if (taint_ != nullptr) [[unlikely]]
+    taint_->before(x, op, lanes);
   if (barriers_ != nullptr) {
     if (barriers_->is_join(x.pc)) [[unlikely]]
       barriers_->at_join(x, lanes);
@@ -49,15 +62,22 @@ void Hazards::after(Context& x, const Op& op) {
 void Hazards::after_reduction(Warp&, const Op&, std::uint32_t) {}
 
 void Hazards::access(Context& x, const Op& op, const MemoryAccess& access) {
+  if (validity_ != nullptr) validity_->labels().access(x, op, access);
+  if (taint_ != nullptr) [[unlikely]]
+    taint_->access(x, op, access);
   if (races_ != nullptr) races_->access(x, op, access);
   if (livelock_ != nullptr && livelock_->suspects() && access.access == Access::write) [[unlikely]]
     livelock_->writes(access);
 }
 
-void Hazards::copy(Warp&, std::size_t, std::byte*, const std::byte*, std::uint32_t, std::uint32_t) {
+void Hazards::copy(Warp& warp, std::size_t, std::byte* destination, const std::byte* source,
+                   std::uint32_t copied, std::uint32_t bytes) {
+  if (validity_ != nullptr) validity_->labels().copy(warp, destination, source, copied, bytes);
+  if (taint_ != nullptr) taint_->copy(warp, destination, source, copied, bytes);
 }
 
 void Hazards::copy_issued(Context& x, const Op& op, const PendingCopy& copy) {
+  if (validity_ != nullptr) validity_->labels().copy_issued(x, copy);
   if (races_ != nullptr) races_->copy_issued(x, op, copy);
   if (livelock_ != nullptr) livelock_->changed();
 }
@@ -110,7 +130,13 @@ void Hazards::turn_over(const Warp& warp) {
   if (livelock_ != nullptr) livelock_->turn_over(warp);
 }
 
-std::uint64_t Hazards::peak_bytes() const { return races_ == nullptr ? 0 : races_->bytes(); }
+std::uint64_t Hazards::peak_bytes() const {
+  return (races_ == nullptr ? 0 : races_->bytes()) +
+         (validity_ == nullptr ? 0 : validity_->labels().bytes()) +
+         (taint_ == nullptr ? 0 : taint_->bytes());
+}
+
+Taint Hazards::taint() const { return taint_ == nullptr ? Taint{} : taint_->result(); }
 
 void Hazards::fault(const Fault& fault) {
   if (std::optional<Report> report = report_of(fault)) reports.add(std::move(*report));

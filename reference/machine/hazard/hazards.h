@@ -12,7 +12,11 @@ namespace bitgate::machine::hazard {
 
 class BarrierWatch;
 class LivelockWatch;
+class FlowTable;
 class Races;
+class TaintWatch;
+class Validity;
+struct Taint;
 
 /// Who watches a launch: owns the shadows and gets every event of it. One host thread runs all
 /// blocks of a watched launch.
@@ -74,9 +78,14 @@ class Hazards {
   Site site(const Warp& warp, std::uint32_t pc, std::size_t lane) const;
 
   std::uint64_t peak_bytes() const;
+  /// Empty unless it was asked for.
+  Taint taint() const;
 
  private:
   const LaunchState& state_;
+  std::unique_ptr<FlowTable> flow_;
+  std::unique_ptr<Validity> validity_;
+  std::unique_ptr<TaintWatch> taint_;
   std::unique_ptr<Races> races_;
   std::unique_ptr<BarrierWatch> barriers_;
   std::unique_ptr<LivelockWatch> livelock_;

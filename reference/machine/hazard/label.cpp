@@ -38,6 +38,8 @@ std::string_view name(Sink sink) {
       return "copy_size";
     case Sink::indirect_target:
       return "indirect_target";
+    case Sink::atomic:
+      return "atomic";
     case Sink::stored_value:
       return "stored_value";
     case Sink::output:

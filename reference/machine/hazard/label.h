@@ -26,6 +26,7 @@ enum class Sink : std::uint8_t {
   shuffle_lane,     ///< which lane a shuffle reads
   copy_size,        ///< how much cp.async reads
   indirect_target,  ///< of brx.idx and of calls through a register
+  atomic,           ///< one that does not commute with itself (label schedule alone)
   stored_value,     ///< what a store or an atomic writes (label schedule alone)
   output            ///< an output buffer, after the last launch (label undefined alone)
 };

@@ -96,14 +96,24 @@ void GlobalMemory::set_read_only(std::uint64_t address, bool read_only) {
   impl_->at(address).read_only = read_only;
 }
 
-void GlobalMemory::set_undefined(std::uint64_t address) {
-  Allocation& allocation = impl_->at(address);
-  std::byte* const fresh = map(allocation.bytes);
-  if (allocation.undefined != nullptr) {
-    munmap(allocation.undefined, mapped_bytes(allocation.bytes));
+void GlobalMemory::set_undefined(std::uint64_t address, std::uint64_t bytes) {
+  const Allocation* found = find(address, bytes);
+  if (found == nullptr) {
+    throw InputError(fmt::format("{} bytes at {:#x} are in no allocation: {}", bytes, address,
+                                 describe(address)));
   }
-  allocation.undefined = fresh;
-  allocation.undefined_at_first = std::byte{0xff};
+  if (bytes < found->bytes) {
+    track_undefined(*found);
+    std::memset(found->undefined + (address - found->address),
+                std::to_integer<int>(~found->undefined_at_first), bytes);
+    return;
+  }
+  // All of it: what is not touched costs the host nothing.
+  Allocation& own = impl_->at(found->address);
+  std::byte* const fresh = map(own.bytes);
+  if (own.undefined != nullptr) munmap(own.undefined, mapped_bytes(own.bytes));
+  own.undefined = fresh;
+  own.undefined_at_first = std::byte{0xff};
 }
 
 void GlobalMemory::set_output(std::uint64_t address) { impl_->at(address).output = true; }
@@ -176,7 +186,7 @@ std::uint64_t GlobalMemory::heap_allocate(std::uint64_t bytes) {
     return 0;
   }
   const std::uint64_t address = allocate(bytes, "malloc", 16);
-  set_undefined(address);
+  set_undefined(address, bytes);
   impl_->heap.emplace(address, bytes);
   impl_->heap_bytes += bytes;
   return address;

@@ -43,8 +43,8 @@ class GlobalMemory {
                          std::uint64_t offset = 0);
   void release(std::uint64_t address);
   void set_read_only(std::uint64_t address, bool read_only);
-  /// Nobody has written the allocation that begins there: its contents are undefined.
-  void set_undefined(std::uint64_t address);
+  /// Nobody has written these bytes of an allocation: they are undefined until somebody does.
+  void set_undefined(std::uint64_t address, std::uint64_t bytes);
   /// Somebody will read all of it after the last launch: each byte of it has to be defined by then.
   void set_output(std::uint64_t address);
   /// Gives the allocation Allocation::undefined, if it has none: nothing is undefined yet.
