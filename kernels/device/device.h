@@ -62,6 +62,7 @@ struct LaunchOutcome {
   std::string message;                           ///< one sentence; empty when completed
   std::optional<machine::Fault> fault;           ///< machine only
   std::vector<machine::hazard::Report> hazards;  ///< machine only: what was found, faults included
+  machine::hazard::Taint taint;                  ///< machine only
   std::uint64_t hazard_bytes = 0;                ///< the most host memory that finding them took
   std::uint64_t thread_instructions = 0;
   std::uint64_t tensor_instructions = 0;
@@ -86,6 +87,15 @@ class Device {
   virtual void release(std::uint64_t address) = 0;
   virtual void write(std::uint64_t address, std::span<const std::byte> bytes) = 0;
   virtual void read(std::uint64_t address, std::span<std::byte> bytes) = 0;
+
+  /// Nobody has written these bytes of a buffer, whatever `write` put there so far; and: somebody
+  /// will read all of the buffer at `address` after the last launch. Devices that watch for neither
+  /// ignore it.
+  virtual void mark_undefined(std::uint64_t /*address*/, std::uint64_t /*bytes*/) {}
+  virtual void mark_output(std::uint64_t /*address*/) {}
+  /// Of the marked outputs, the bytes that launches which looked for uninitialised data left
+  /// undefined.
+  virtual std::vector<machine::hazard::Report> undefined_outputs() const { return {}; }
 
   /// Runs to the end of the kernel. Bad launches are `refused`, never an exception.
   virtual LaunchOutcome launch(const Code& code, const Launch& launch,

@@ -65,6 +65,7 @@ GuardedBuffer::GuardedBuffer(Device& device, std::string name, const Layout& lay
   const auto guard = static_cast<std::int64_t>(guard_bytes_);
   if (touched_as_a_whole()) {
     write_pattern(-guard, span + 2 * guard_bytes_);
+    mark_undefined();
   } else {
     write_pattern(-guard, guard_bytes_);
     for_each_gap([&](std::int64_t offset, std::uint64_t bytes) { write_pattern(offset, bytes); });
@@ -124,10 +125,21 @@ std::vector<std::byte> GuardedBuffer::download() {
 void GuardedBuffer::poison() {
   if (layout_.pitch_bytes == layout_.row_bytes) {
     write_pattern(0, payload_bytes());
+  } else {
+    for (std::uint64_t row = 0; row < layout_.rows; ++row) {
+      write_pattern(static_cast<std::int64_t>(row * layout_.pitch_bytes), layout_.row_bytes);
+    }
+  }
+  mark_undefined();
+}
+
+void GuardedBuffer::mark_undefined() {
+  if (layout_.pitch_bytes == layout_.row_bytes) {
+    device_->mark_undefined(address_, payload_bytes());
     return;
   }
   for (std::uint64_t row = 0; row < layout_.rows; ++row) {
-    write_pattern(static_cast<std::int64_t>(row * layout_.pitch_bytes), layout_.row_bytes);
+    device_->mark_undefined(address_ + row * layout_.pitch_bytes, layout_.row_bytes);
   }
 }
 

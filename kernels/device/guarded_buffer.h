@@ -75,6 +75,7 @@ class GuardedBuffer {
   std::uint64_t changed_bytes(std::span<const std::byte> uploaded);
 
  private:
+  void mark_undefined();
   std::uint64_t span_bytes() const;
   bool touched_as_a_whole() const;
   /// The pattern of the bytes from `offset` (from address(); negative in the lower guard).

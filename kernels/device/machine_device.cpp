@@ -8,6 +8,7 @@
 #include "kernels/device/arguments.h"
 #include "kernels/device/code_cache.h"
 #include "kernels/device/device.h"
+#include "reference/machine/hazard/validity.h"
 #include "reference/support/error.h"
 
 namespace bitgate::kernels {
@@ -104,6 +105,14 @@ class MachineDevice final : public Device {
         });
   }
 
+  void mark_undefined(std::uint64_t address, std::uint64_t bytes) override {
+    if (bytes != 0) memory_.set_undefined(address, bytes);
+  }
+  void mark_output(std::uint64_t address) override { memory_.set_output(address); }
+  std::vector<machine::hazard::Report> undefined_outputs() const override {
+    return machine::hazard::undefined_outputs(memory_);
+  }
+
   LaunchOutcome launch(const Code& code, const Launch& launch,
                        const LaunchOptions& options) override {
     using Status = LaunchOutcome::Status;
@@ -140,6 +149,7 @@ class MachineDevice final : public Device {
       outcome.printed = std::move(result.printed);
       outcome.hazards = std::move(result.hazards);
       outcome.hazard_bytes = result.hazard_bytes;
+      outcome.taint = std::move(result.taint);
       if (result.fault) {
         outcome.status = status_of(result.fault->kind);
         outcome.message = result.fault->message;
