@@ -8,10 +8,10 @@ extern "C" __global__ void mask_names_absent_lanes(const unsigned* x, unsigned* 
     v += __shfl_xor_sync(0x0000ffffu, v, 1);
     __syncwarp();
 #else
-    v += __shfl_xor_sync(0xffffffffu, v, 1);  // @shuffle
+    v += __shfl_xor_sync(0xffffffffu, v, 1);  // @waits
 #endif
   } else {
-    __syncwarp();  // @barrier
+    __syncwarp();  // @waits
     v += 1;
   }
   out[threadIdx.x] = v;
