@@ -13,7 +13,7 @@ namespace bitgate::machine::hazard {
 namespace {
 
 /// Instructions without a change after which a launch is looked at.
-constexpr std::uint64_t kPatience = std::uint64_t{1} << 20;
+constexpr std::uint64_t kPatience = std::uint64_t{1} << 16;
 /// One in so many turns is looked at: a warp's state has many bytes.
 constexpr std::uint64_t kTurnsBetweenLooks = 8;
 constexpr std::size_t kMostDescribed = 6;

@@ -1,6 +1,7 @@
 #include "reference/machine/hazard/races.h"
 
 #include <fmt/format.h>
+#include <immintrin.h>
 
 #include <algorithm>
 #include <bit>
@@ -18,11 +19,18 @@ namespace bitgate::machine::hazard {
 namespace {
 
 constexpr std::uint32_t kMostRecords = kListBit - 1;
+constexpr std::size_t kRoom = std::size_t{1} << 14;  // of records and lists at first
 
-AccessKind kind_of(const Record& record) {
-  if (record.async) return record.write ? AccessKind::async_write : AccessKind::async_read;
-  if (record.atomic) return AccessKind::atomic;
-  return record.write ? AccessKind::write : AccessKind::read;
+/// Whether four cells are equal.
+bool are_alike(const Cell* cell) {
+  const auto load = [&](int i) {
+    return _mm_loadu_si128(reinterpret_cast<const __m128i*>(cell + i));
+  };
+  const __m128i first = load(0);
+  const __m128i differ =
+      _mm_or_si128(_mm_xor_si128(first, load(1)),
+                   _mm_or_si128(_mm_xor_si128(first, load(2)), _mm_xor_si128(first, load(3))));
+  return _mm_testz_si128(differ, differ) != 0;
 }
 
 }  // namespace
@@ -35,7 +43,10 @@ Races::Races(const LaunchState& state, ReportList& reports)
           kLanes),
       traits_(state.code->ops.size()),
       records_(1),
-      nodes_(1) {}
+      nodes_(1) {
+  records_.reserve(kRoom);
+  nodes_.reserve(kRoom);
+}
 
 Races::~Races() = default;
 
@@ -274,22 +285,34 @@ void Races::check_slowly(Cell& cell, std::byte* at, std::uint32_t bytes, std::ui
   }
 }
 
+/// The usual case: a record that all lanes of the actor's group come after.
+inline bool Races::is_known(Ref ref, const Actor& actor) const {
+  if (is_list(ref)) return false;
+  const Record& record = records_[ref];
+  const std::uint32_t index = record.warp - actor.block->first_warp;
+  return index < warps_per_block_ &&
+         actor.group->seen[index + (record.async ? warps_per_block_ : 0)] >= record.epoch;
+}
+
 template <bool Write>
-void Races::touch_cell(Cell& cell, std::byte* at, std::uint32_t bytes, std::uint32_t lanes,
-                       Actor& actor) {
+inline void Races::touch_cell(Cell& cell, std::byte* at, std::uint32_t bytes, std::uint32_t lanes,
+                              Actor& actor) {
   if constexpr (Write) {
-    if ((cell.write != kNobody && cell.write != actor.ok_write) ||
-        (cell.read != kNobody && cell.read != actor.ok_read)) {
+    if ((cell.write != kNobody && cell.write != actor.ok_write && !is_known(cell.write, actor)) ||
+        (cell.read != kNobody && cell.read != actor.ok_read &&
+         (actor.region != nullptr || !is_known(cell.read, actor)))) {
       check_slowly<true>(cell, at, bytes, lanes, actor);
     }
     cell = {actor.record, lanes, kNobody, 0};
   } else {
-    if (cell.write != kNobody && cell.write != actor.ok_write) {
+    if (cell.write != kNobody && cell.write != actor.ok_write &&
+        (actor.what.non_coherent || !is_known(cell.write, actor))) {
       check_slowly<false>(cell, at, bytes, lanes, actor);
     }
     if (cell.read == actor.record) {
       cell.read_lanes |= lanes;
-    } else if (cell.read == kNobody || cell.read == actor.ok_read) {
+    } else if (cell.read == kNobody || cell.read == actor.ok_read ||
+               (actor.region == nullptr && is_known(cell.read, actor))) {
       cell.read = actor.record;
       cell.read_lanes = lanes;
     } else {
@@ -317,9 +340,14 @@ ByteCells& Races::split(Cell& cell) {
 /// The cells of the part of memory that `at` lies in.
 bool Races::find_cells(Actor& actor, std::byte* at, bool read) {
   if (actor.cells != nullptr && at >= actor.begin && at < actor.end) return true;
+  if (read && at >= actor.constant_begin && at < actor.constant_end) return false;
   Region* region = region_of(at);
-  // Nobody writes what a launch may only read.
-  if (region == nullptr || (region->read_only && read)) return false;
+  if (region == nullptr) return false;
+  if (region->read_only && read) {
+    actor.constant_begin = region->begin;
+    actor.constant_end = region->end;
+    return false;
+  }
   actor.region = region;
   actor.cells = region->cells.data();
   actor.begin = region->begin;
@@ -329,27 +357,42 @@ bool Races::find_cells(Actor& actor, std::byte* at, bool read) {
 }
 
 template <bool Write>
+void Races::touch_words(Cell* cell, std::byte* at, std::uint32_t bytes, std::uint32_t lanes,
+                        Actor& actor) {
+  for (std::uint32_t i = 0; i < bytes; i += 4, ++cell) {
+    if (cell->write != kSplit) [[likely]] {
+      touch_cell<Write>(*cell, at + i, 4, lanes, actor);
+      continue;
+    }
+    const std::uint32_t number = cell->write_lanes;
+    for (std::uint32_t b = 0; b < 4; ++b) {
+      touch_cell<Write>(byte_cells_[number].byte[b], at + i + b, 1, lanes, actor);
+    }
+    if constexpr (Write) {
+      *cell = byte_cells_[number].byte[0];
+      free_byte_cells_.push_back(number);
+    }
+  }
+}
+
+template <bool Write>
 void Races::touch(std::byte* at, std::uint32_t bytes, std::uint32_t lanes, Actor& actor) {
   if (!find_cells(actor, at, !Write)) return;
   const std::uint64_t offset = static_cast<std::uint64_t>(at - actor.begin) + actor.bias;
   Cell* cell = actor.cells + offset / 4;
-  if (((offset | bytes) & 3U) == 0) {
-    for (std::uint32_t i = 0; i < bytes; i += 4, ++cell) {
-      if (cell->write != kSplit) [[likely]] {
-        touch_cell<Write>(*cell, at + i, 4, lanes, actor);
-        continue;
-      }
-      const std::uint32_t number = cell->write_lanes;
-      for (std::uint32_t b = 0; b < 4; ++b) {
-        touch_cell<Write>(byte_cells_[number].byte[b], at + i + b, 1, lanes, actor);
-      }
-      if constexpr (Write) {
-        *cell = byte_cells_[number].byte[0];
-        free_byte_cells_.push_back(number);
+  if (((offset | bytes) & 15U) == 0) {
+    for (std::uint32_t i = 0; i < bytes; i += 16, cell += 4) {
+      // Four words that are alike stay so.
+      if (cell->write != kSplit && are_alike(cell)) [[likely]] {
+        touch_cell<Write>(*cell, at + i, 16, lanes, actor);
+        cell[1] = cell[2] = cell[3] = cell[0];
+      } else {
+        touch_words<Write>(cell, at + i, 16, lanes, actor);
       }
     }
     return;
   }
+  if (((offset | bytes) & 3U) == 0) return touch_words<Write>(cell, at, bytes, lanes, actor);
   for (std::uint32_t i = 0; i < bytes; ++i) {
     const std::uint64_t place = offset + i;
     split(actor.cells[place / 4]);
@@ -382,9 +425,10 @@ namespace {
 bool one_address(const MemoryAccess& access) {
   if (access.run != nullptr || std::popcount(access.lanes) < 2) return false;
   const std::byte* first = access.at(static_cast<std::size_t>(std::countr_zero(access.lanes)));
-  bool same = true;
-  each_lane(access.lanes, [&](std::size_t lane) { same = same && access.at(lane) == first; });
-  return same;
+  for (std::uint32_t left = access.lanes; left != 0; left &= left - 1) {
+    if (access.at(static_cast<std::size_t>(std::countr_zero(left))) != first) return false;
+  }
+  return true;
 }
 
 }  // namespace
@@ -464,121 +508,6 @@ void Races::copy_issued(Context& x, const Op&, const PendingCopy& copy) {
       });
     }
   }
-}
-
-Place Races::place(const Record& record, std::uint32_t lanes) const {
-  const auto lane = static_cast<std::uint32_t>(std::countr_zero(lanes));
-  return {kind_of(record), site_of(state_, block_numbers_[record.warp / warps_per_block_],
-                                   record.warp % warps_per_block_, record.pc, lane)};
-}
-
-void Races::locate(Report& report, const std::byte* at, std::uint32_t bytes,
-                   const Actor& actor) const {
-  report.bytes = bytes;
-  report.space = actor.region == nullptr ? "shared" : "global";
-  if (actor.region != nullptr) report.buffer = actor.region->name;
-  report.offset = at - actor.begin;
-}
-
-void Races::report(const Found& found, std::byte* at, std::uint32_t bytes, std::uint32_t lanes,
-                   Actor& actor, bool write) {
-  const Record& other = records_[found.record];
-  if (actor.last_end == at && actor.last_other == found.record && actor.last_lanes == lanes) {
-    Report& last = reports_.at(actor.last_report);
-    if (last.count == 1) last.bytes += bytes;
-    actor.last_end = at + bytes;
-  } else {
-    const RaceKey key = std::minmax(std::pair(other.pc, kind_of(other)),
-                                    std::pair(actor.what.pc, kind_of(actor.what)));
-    const auto [known, added] = race_reports_.try_emplace(key, 0);
-    if (added) {
-      Report race;
-      race.kind = Kind::race;
-      locate(race, at, bytes, actor);
-      const std::uint32_t others = found.lanes & ~lanes;
-      race.first = place(other, others != 0 ? others : found.lanes);
-      race.second = place(actor.what, lanes);
-      // Whatever ran first: the writer, and of two the one that the text has first.
-      if (std::pair(!actor.what.write, actor.what.pc) < std::pair(!other.write, other.pc)) {
-        std::swap(race.first, *race.second);
-      }
-      race.same_value = other.write && write && !other.strong && !actor.what.strong;
-      race.message = fmt::format("{} and {} of the same {} bytes with nothing that orders them",
-                                 name(race.first.access), name(race.second->access), bytes);
-      known->second = reports_.add(std::move(race));
-    } else {
-      ++reports_.at(known->second).count;
-    }
-    actor.last_report = known->second;
-    actor.last_other = found.record;
-    actor.last_lanes = lanes;
-    actor.last_end = at + bytes;
-  }
-  Report& race = reports_.at(actor.last_report);
-  if (!race.same_value) return;
-  if (!other.write || !write || other.async || actor.what.async || other.strong ||
-      actor.what.strong) {
-    race.same_value = false;
-    return;
-  }
-  Unsettled pair;
-  pair.report = actor.last_report;
-  pair.at = at;
-  pair.bytes = bytes;
-  std::memcpy(pair.old.data(), at, bytes);
-  pair.first_lane = static_cast<std::uint32_t>(std::countr_zero(found.lanes));
-  pair.second_lane = static_cast<std::uint32_t>(std::countr_zero(lanes));
-  if (found.record == actor.record && actor.access != nullptr && !actor.access->collective &&
-      (actor.access->lanes >> pair.first_lane & 1U) != 0) {
-    const std::byte* first = actor.access->at(pair.first_lane);
-    pair.one_instruction = at >= first && at < first + actor.access->bytes;
-  }
-  unsettled_.push_back(pair);
-}
-
-void Races::report_non_coherent(std::uint32_t writer, std::uint32_t lanes, std::byte* at,
-                                std::uint32_t bytes, Actor& actor) {
-  Report report;
-  report.kind = Kind::read_only_write;
-  locate(report, at, bytes, actor);
-  report.first = place(records_[writer], lanes);
-  report.message =
-      "a write of data that the same launch reads by ld.global.nc, which is for "
-      "memory that nobody writes";
-  reports_.add(std::move(report));
-}
-
-void Races::settle(Context& x, const Op& op) {
-  std::vector<Unsettled> pairs;
-  pairs.swap(unsettled_);
-  bool again = false;
-  const std::uint32_t active = x.active;
-  hazard::Hazards* const hazards = x.state->hazards;
-  for (const Unsettled& pair : pairs) {
-    Report& race = reports_.at(pair.report);
-    if (!race.same_value) continue;
-    if (!pair.one_instruction) {
-      race.same_value = std::memcmp(pair.at, pair.old.data(), pair.bytes) == 0;
-      continue;
-    }
-    // What one lane alone would have written.
-    const auto written = [&](std::uint32_t lane) {
-      std::array<std::byte, 8> bytes{};
-      x.activate(kLaneBit[lane]);
-      op.masked(x, op);
-      std::memcpy(bytes.data(), pair.at, pair.bytes);
-      return bytes;
-    };
-    x.state->hazards = nullptr;
-    race.same_value = written(pair.first_lane) == written(pair.second_lane);
-    x.state->hazards = hazards;
-    again = true;
-  }
-  if (!again) return;
-  x.state->hazards = nullptr;
-  x.activate(active);
-  (active == kAllLanes ? op.full : op.masked)(x, op);
-  x.state->hazards = hazards;
 }
 
 std::uint64_t Races::bytes() const {

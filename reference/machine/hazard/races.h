@@ -145,6 +145,10 @@ class Races {
   template <bool Write>
   void touch(std::byte* at, std::uint32_t bytes, std::uint32_t lanes, Actor& actor);
   template <bool Write>
+  void touch_words(Cell* cell, std::byte* at, std::uint32_t bytes, std::uint32_t lanes,
+                   Actor& actor);
+  bool is_known(Ref ref, const Actor& actor) const;
+  template <bool Write>
   void touch_cell(Cell& cell, std::byte* at, std::uint32_t bytes, std::uint32_t lanes,
                   Actor& actor);
   template <bool Write>
@@ -196,7 +200,7 @@ class Races {
     std::size_t report = 0;
     std::byte* at = nullptr;
     std::uint32_t bytes = 0;
-    std::array<std::byte, 8> old{};
+    std::array<std::byte, 16> old{};
     std::uint32_t first_lane = 0;
     std::uint32_t second_lane = 0;
     bool one_instruction = false;

@@ -34,6 +34,9 @@ struct Races::Actor {
   std::byte* end = nullptr;
   std::uint64_t bias = 0;
   const Region* region = nullptr;  ///< null: shared memory
+  // A part that nobody writes, of which no reads are remembered.
+  const std::byte* constant_begin = nullptr;
+  const std::byte* constant_end = nullptr;
 
   // What came before all lanes of the group, whichever lane did it.
   Ref ok_write = kNobody;
