@@ -460,7 +460,7 @@ class FlowBuilder {
       flow.always = true;
     }
     if (watched.size() > flow.fast.size()) {
-      flow.always = true;
+      flow.many = true;
     } else {
       std::copy(watched.begin(), watched.end(), flow.fast.begin());
     }

@@ -80,7 +80,8 @@ struct OpFlow {
   std::uint8_t data = 0;
   std::uint8_t steering = 0;  ///< shift counts, selectors, addresses, masks, …
   Rule rule = Rule::none;
-  bool always = false;  ///< fast is not enough
+  bool always = false;  ///< has something to do without labels as well
+  bool many = false;    ///< more registers than fit into `fast`
   Sink guard_sink = Sink::none;
   std::uint32_t guard = kNoRegister;
   bool is_signed = false;   ///< of loads: extends the sign

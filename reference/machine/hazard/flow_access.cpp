@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <limits>
 
 #include "reference/machine/exec/lanes.h"
 #include "reference/machine/hazard/flow_labels.h"
@@ -87,13 +88,21 @@ bool all_outside(const MemoryAccess& access, std::uint64_t begin, std::uint64_t 
     const auto at = reinterpret_cast<std::uint64_t>(access.run);
     return at >= end || at + std::uint64_t{access.bytes} * kLanes <= begin;
   }
-  std::uint64_t lowest = ~std::uint64_t{0};
-  std::uint64_t highest = 0;
-  each_lane(access.lanes, [&](std::size_t lane) {
-    lowest = std::min(lowest, access.host->at[lane]);
-    highest = std::max(highest, access.host->at[lane]);
-  });
-  return lowest >= end || highest + access.bytes <= begin;
+  // Host addresses are below 2^47, so that they compare as signed numbers, which vectors can do.
+  auto lowest = std::numeric_limits<std::int64_t>::max();
+  std::int64_t highest = 0;
+  const auto widen = [&](std::size_t lane) {
+    const auto at = static_cast<std::int64_t>(access.host->at[lane]);
+    lowest = at < lowest ? at : lowest;
+    highest = at > highest ? at : highest;
+  };
+  if (access.lanes == kAllLanes) {
+    for (std::size_t lane = 0; lane < kLanes; ++lane) widen(lane);
+  } else {
+    each_lane(access.lanes, widen);
+  }
+  return static_cast<std::uint64_t>(lowest) >= end ||
+         static_cast<std::uint64_t>(highest) + access.bytes <= begin;
 }
 
 }  // namespace

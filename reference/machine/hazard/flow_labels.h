@@ -69,7 +69,8 @@ class Labels {
     const std::uint8_t* labelled = shadow_->labelled.data();
     const unsigned any = labelled[flow.fast[0]] | labelled[flow.fast[1]] | labelled[flow.fast[2]] |
                          labelled[flow.fast[3]] | labelled[flow.fast[4]] | labelled[flow.fast[5]];
-    if (any == 0 && !flow.always && !(flow.schedule_dependent && label_ == Label::schedule)) {
+    if (any == 0 && !flow.always && !flow.many &&
+        !(flow.schedule_dependent && label_ == Label::schedule)) {
       return;
     }
     step(x, op, flow, lanes);

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <bit>
+#include <cstring>
 #include <utility>
 
 #include "reference/machine/hazard/site_of.h"
@@ -108,17 +110,23 @@ std::vector<Report> undefined_outputs(const GlobalMemory& memory) {
   for (const GlobalMemory::Allocation* allocation : memory.allocations()) {
     if (!allocation->output || allocation->undefined == nullptr) continue;
     std::map<std::uint32_t, std::size_t> reports;  // by note
+    std::array<std::byte, 8> defined;
+    defined.fill(allocation->undefined_at_first);
     const auto undefined = [&](std::uint64_t at) {
       return allocation->undefined[at] != allocation->undefined_at_first;
     };
     const auto note_at = [&](std::uint64_t at) {
-      // Never touched since it was set: nobody wrote it, or what is there would be a store's.
       if (memory.undefined_stores == nullptr) return kNobody;
       const auto& notes = memory.undefined_stores->note_of;
       const auto found = notes.find(reinterpret_cast<std::uint64_t>(allocation->host + at) / 4);
       return found == notes.end() ? kNobody : found->second;
     };
     for (std::uint64_t begin = 0; begin < allocation->bytes;) {
+      if (begin % 8 == 0 && allocation->bytes - begin >= 8 &&
+          std::memcmp(allocation->undefined + begin, defined.data(), 8) == 0) {
+        begin += 8;
+        continue;
+      }
       if (!undefined(begin)) {
         ++begin;
         continue;
