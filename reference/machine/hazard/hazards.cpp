@@ -79,7 +79,7 @@ void Hazards::copy(Warp& warp, std::size_t, std::byte* destination, const std::b
 void Hazards::copy_issued(Context& x, const Op& op, const PendingCopy& copy) {
   if (validity_ != nullptr) validity_->labels().copy_issued(x, copy);
   if (races_ != nullptr) races_->copy_issued(x, op, copy);
-  if (livelock_ != nullptr) livelock_->changed();
+  if (livelock_ != nullptr && livelock_->suspects()) livelock_->changed();
 }
 
 void Hazards::copies_committed(Context& x) {

@@ -315,9 +315,18 @@ inline void Races::touch_cell(Cell& cell, std::byte* at, std::uint32_t bytes, st
                (actor.region == nullptr && is_known(cell.read, actor))) {
       cell.read = actor.record;
       cell.read_lanes = lanes;
+    } else if (cell.read == actor.read_before && cell.read_lanes == actor.read_before_lanes &&
+               lanes == actor.reading_lanes) {
+      cell.read = actor.read_after;
     } else {
+      actor.read_before = cell.read;
+      actor.read_before_lanes = cell.read_lanes;
+      actor.reading_lanes = lanes;
       actor.lanes = lanes;
       add_reader(cell, at, lanes, actor);
+      // Where it did not become a list, the lanes beside it have changed as well.
+      if (!is_list(cell.read)) actor.read_before = kNobody;
+      actor.read_after = cell.read;
     }
   }
 }
@@ -469,7 +478,7 @@ void Races::weak_access(Context& x, const Op&, const MemoryAccess& access) {
     const std::uint32_t lanes = group.lanes & actor.together;
     if (lanes == 0) continue;
     actor.group = &group;
-    actor.ok_write = actor.ok_read = kNobody;
+    actor.ok_write = actor.ok_read = actor.read_before = kNobody;
     if (together) {
       std::uint32_t rows = access.collective ? access.lanes : access.lanes & -access.lanes;
       each_lane(rows, [&](std::size_t lane) { visit(access.at(lane), lanes); });
@@ -497,7 +506,7 @@ void Races::copy_issued(Context& x, const Op&, const PendingCopy& copy) {
     actor.record = record(warp, what);
     for (Group& group : warp.groups) {
       actor.group = &group;
-      actor.ok_write = actor.ok_read = kNobody;
+      actor.ok_write = actor.ok_read = actor.read_before = kNobody;
       each_lane(group.lanes & copy.mask, [&](std::size_t lane) {
         if (write) {
           touch<true>(copy.destination[lane], copy.bytes, kLaneBit[lane], actor);

@@ -42,6 +42,13 @@ struct Races::Actor {
   Ref ok_write = kNobody;
   Ref ok_read = kNobody;
 
+  // Who had read a place when the actor was added to it last, by which lanes, and what that gave:
+  // neighbours are often alike.
+  Ref read_before = kNobody;
+  std::uint32_t read_before_lanes = 0;
+  std::uint32_t reading_lanes = 0;
+  Ref read_after = kNobody;
+
   // The race found last, which one access's further bytes continue.
   std::size_t last_report = 0;
   std::uint32_t last_other = 0;
