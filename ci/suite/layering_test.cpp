@@ -56,12 +56,13 @@ std::vector<Include> includes_of_the_tree() {
     if (!fs::is_directory(root / top)) continue;  // git keeps no empty folder
     for (const auto& entry : fs::recursive_directory_iterator(root / top)) {
       if (!entry.is_regular_file() || !kinds.contains(entry.path().extension().string())) continue;
+      const std::string from = fs::relative(entry.path(), root).string();
+      // Kernels to be judged, compiled in their own folder so that their PTX names plain files.
+      if (from.starts_with("reference/machine/hazard/kernels/")) continue;
       std::ifstream in(entry.path());
       std::smatch match;
       for (std::string text; std::getline(in, text);) {
-        if (std::regex_match(text, match, line)) {
-          includes.push_back({fs::relative(entry.path(), root).string(), match[1]});
-        }
+        if (std::regex_match(text, match, line)) includes.push_back({from, match[1]});
       }
     }
   }
