@@ -10,7 +10,7 @@ extern "C" __global__ void last_arriver_keeps_its_own(const unsigned* x, float* 
   __threadfence();
   __syncthreads();
   if (threadIdx.x == 0) {
-    arrived = atomicAdd(count, 1);
+    arrived = atomicAdd(count, 1);  // @arrived
     __threadfence();
   }
   __syncthreads();

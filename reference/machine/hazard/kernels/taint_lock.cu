@@ -17,6 +17,6 @@ extern "C" __global__ void taint_lock(const unsigned* x, float* out, unsigned* l
   store_release(lock, blockIdx.x + 1);
 #else
   __threadfence();
-  atomicExch(lock, 0);
+  atomicExch(lock, 0);  // @unlock
 #endif
 }
