@@ -67,8 +67,8 @@ struct CaseResult {
   std::optional<WrongMap> wrong_map;  ///< for pictures; not in JSON
   std::vector<Diagnosis> diagnosis;
   std::vector<machine::hazard::Report> hazards;  ///< machine only
-  std::optional<double> exact_coverage;  ///< coverage->share(), 0..1
-  std::optional<Coverage> coverage;      ///< of an exact fill; counted over a kernel's cases
+  std::optional<double> exact_coverage;          ///< coverage->share(), 0..1
+  std::optional<Coverage> coverage;  ///< of an exact fill; counted over a kernel's cases
   /// Uses of each named exemption: "nan_payload".
   std::map<std::string, std::uint64_t> rules;
   std::string replay;  ///< the command

@@ -416,8 +416,8 @@ std::uint32_t EntryDecoder::append(const ptx::Instruction& text) {
   }
   code_.ops.emplace_back();
   const std::uint32_t line = text.ptx_line - layout_.text_with(text.ptx_line).first_line;
-  code_.debug.push_back({text_of(text), file_name(text.source.file), text.source.line, line, {},
-                         mnemonic_of(text)});
+  code_.debug.push_back(
+      {text_of(text), file_name(text.source.file), text.source.line, line, {}, mnemonic_of(text)});
   return static_cast<std::uint32_t>(code_.ops.size() - 1);
 }
 
