@@ -270,7 +270,7 @@ void Labels::step(Context& x, const Op& op, const OpFlow& flow, std::uint32_t la
   if (guard != 0 && flow.guard_sink != Sink::none) reach(x, flow.guard_sink, flow.guard, guard);
   if (active != 0) {
     for (std::size_t i = sources; i < all; ++i) {
-      if (operands[i].sink == Sink::none) continue;
+      if (!ends_at(operands[i].sink)) continue;
       const std::uint32_t labelled = lanes_of(operands[i].number) & active;
       if (labelled != 0) reach(x, operands[i].sink, operands[i].number, labelled);
     }

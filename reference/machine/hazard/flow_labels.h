@@ -171,6 +171,10 @@ class Labels {
   OriginId inherited(Context& x, const OpFlow& flow);
   OriginId register_origin(Context& x, std::uint32_t number);
   void reach(Context& x, Sink sink, std::uint32_t number, std::uint32_t lanes);
+  /// What a labelled operand does ends at its sink, if that is one of this label.
+  bool ends_at(Sink sink) const {
+    return sink != Sink::none && !(sink == Sink::shuffle_lane && label_ == Label::undefined);
+  }
   std::byte* at(std::uint32_t number) const {
     return shadow_->registers.data() + table_.registers()[number].offset;
   }

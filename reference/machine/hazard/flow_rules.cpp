@@ -122,7 +122,9 @@ void Labels::apply_any(const OpFlow& flow, std::uint32_t active) {
   const FlowOperand* operands = table_.operands(flow);
   std::uint32_t labelled = 0;
   const std::size_t end = std::size_t{flow.definitions} + flow.data + flow.steering;
-  for (std::size_t i = flow.definitions; i < end; ++i) labelled |= lanes_of(operands[i].number);
+  for (std::size_t i = flow.definitions; i < end; ++i) {
+    if (!ends_at(operands[i].sink)) labelled |= lanes_of(operands[i].number);
+  }
   for (std::size_t i = 0; i < flow.definitions; ++i) {
     clear_definition(operands[i].number, active & ~labelled);
     label_definition(operands[i].number, active & labelled);
@@ -134,7 +136,9 @@ void Labels::apply_across(Context& x, const Op& op, const OpFlow& flow, std::uin
   const FlowOperand* operands = table_.operands(flow);
   std::uint32_t sources = 0;
   const std::size_t end = std::size_t{flow.definitions} + flow.data + flow.steering;
-  for (std::size_t i = flow.definitions; i < end; ++i) sources |= lanes_of(operands[i].number);
+  for (std::size_t i = flow.definitions; i < end; ++i) {
+    if (!ends_at(operands[i].sink)) sources |= lanes_of(operands[i].number);
+  }
   const std::uint32_t* member = x.lanes32(op.a);
   std::uint32_t labelled = 0;
   each_lane(active, [&](std::size_t lane) {
@@ -155,7 +159,7 @@ void Labels::apply_move(Context& x, const Op& op, const OpFlow& flow, std::uint3
   std::uint32_t unknown = 0;
   bool conflict = false;
   for (std::size_t i = moved; i < all; ++i) {
-    unknown |= lanes_of(operands[i].number);
+    if (!ends_at(operands[i].sink)) unknown |= lanes_of(operands[i].number);
     // One register both moved and steering.
     for (std::size_t k = flow.definitions; k < moved; ++k) {
       conflict = conflict || operands[k].number == operands[i].number;

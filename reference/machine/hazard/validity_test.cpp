@@ -214,6 +214,15 @@ TEST(Validity, GoesBetweenLanes) {
            "and.b32 %r9, %r9, 0xffff;" +
            kStore,
        "", ""},
+      {"shuffle from an undefined lane",
+       low +
+           "st.shared.u32 [%r2], %r0;"
+           "shfl.sync.idx.b32 %r9, %r0, %r8, 31, -1;" +
+           kStore,
+       "shfl", "st.global"},
+      {"an undefined mask",
+       "or.b32 %r8, %r1, -2; add.u32 %r8, %r8, 1; shfl.sync.idx.b32 %r9, %r0, 3, 31, %r8;" + kStore,
+       "or.b32", "shfl"},
       {"redux of all", low + "redux.sync.add.u32 %r9, %r8, -1;" + kStore, "redux", "st.global"},
   };
   for (const Body& body : bodies) check(body);
