@@ -5,6 +5,7 @@
 
 #include "reference/machine/hazard/barriers.h"
 #include "reference/machine/hazard/fault_report.h"
+#include "reference/machine/hazard/flow_cache.h"
 #include "reference/machine/hazard/livelock.h"
 #include "reference/machine/hazard/races.h"
 #include "reference/machine/hazard/site_of.h"
@@ -15,7 +16,9 @@ namespace bitgate::machine::hazard {
 
 Hazards::Hazards(const LaunchState& state) : state_(state) {
   const Options& options = state.options->hazards;
-  if (options.validity || options.taint) flow_ = std::make_unique<FlowTable>(*state.code);
+  if (options.validity || options.taint) {
+    flow_ = std::make_unique<FlowTable>(*flow_of(*state.program, *state.code));
+  }
   if (options.validity) validity_ = std::make_unique<Validity>(state, *flow_, reports);
   if (options.taint) taint_ = std::make_unique<TaintWatch>(state, *flow_);
   if (!state.options->hazards.races) return;
