@@ -1,4 +1,4 @@
-#include "primitives.cuh"
+#include "reference/machine/hazard/kernels/primitives.cuh"
 
 // The first warp's bar.arrive hands its words to the second, and gives it nothing in return.
 extern "C" __global__ void arrive_only_releases(const unsigned* x, unsigned* out) {

@@ -1,4 +1,4 @@
-#include "primitives.cuh"
+#include "reference/machine/hazard/kernels/primitives.cuh"
 
 // One place as 32 and as 64 bits: the model does not say what such atomics do to each other.
 extern "C" __global__ void atomics_of_two_sizes(const unsigned* x, unsigned long long* out) {

@@ -1,4 +1,4 @@
-#include "primitives.cuh"
+#include "reference/machine/hazard/kernels/primitives.cuh"
 
 // Two warps at one barrier, with two ideas of how many are to come. Where the counts agree they may
 // come by different instructions.

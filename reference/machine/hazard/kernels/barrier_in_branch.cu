@@ -1,4 +1,4 @@
-#include "primitives.cuh"
+#include "reference/machine/hazard/kernels/primitives.cuh"
 
 // Half of each warp skips the barrier.
 extern "C" __global__ void barrier_in_branch(const unsigned* x, unsigned* out) {

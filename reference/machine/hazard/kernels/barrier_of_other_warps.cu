@@ -1,4 +1,4 @@
-#include "primitives.cuh"
+#include "reference/machine/hazard/kernels/primitives.cuh"
 
 // Warps 0 and 1 meet at barrier 1, warps 2 and 3 at barrier 2; warp 0 reads what warp 2 wrote.
 extern "C" __global__ void barrier_of_other_warps(const unsigned* x, unsigned* out) {

@@ -1,4 +1,4 @@
-#include "primitives.cuh"
+#include "reference/machine/hazard/kernels/primitives.cuh"
 
 // Each warp waits at a barrier for the other, which waits at another.
 extern "C" __global__ void barriers_crossed(const unsigned* x, unsigned* out) {

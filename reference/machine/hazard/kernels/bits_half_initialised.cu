@@ -1,4 +1,4 @@
-#include "primitives.cuh"
+#include "reference/machine/hazard/kernels/primitives.cuh"
 
 // The lower half of a word through lop3, shifts, bit fields and prmt, the upper one beside it.
 extern "C" __global__ void bits_half_initialised(const unsigned* x, unsigned* out) {

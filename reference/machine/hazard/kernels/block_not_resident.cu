@@ -1,4 +1,4 @@
-#include "primitives.cuh"
+#include "reference/machine/hazard/kernels/primitives.cuh"
 
 // All blocks wait for the last one. With 200000 bytes of shared memory a multiprocessor holds one
 // block: of 133 the last cannot start on 132 of them.

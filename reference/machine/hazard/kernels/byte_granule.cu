@@ -1,4 +1,4 @@
-#include "primitives.cuh"
+#include "reference/machine/hazard/kernels/primitives.cuh"
 
 // Neighbours write neighbouring bytes of one word, which is no race; one who reads two bytes reads
 // the neighbour's.

@@ -1,4 +1,4 @@
-#include "primitives.cuh"
+#include "reference/machine/hazard/kernels/primitives.cuh"
 
 // Validity in memory is a byte's: two bytes of a word were written.
 extern "C" __global__ void bytes_half_initialised(const unsigned* x, unsigned* out) {

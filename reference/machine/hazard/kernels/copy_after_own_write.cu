@@ -1,4 +1,4 @@
-#include "primitives.cuh"
+#include "reference/machine/hazard/kernels/primitives.cuh"
 
 // A copy comes after its thread's earlier instructions, so that it may read what they wrote. What
 // another lane wrote is another matter.

@@ -1,4 +1,4 @@
-#include "primitives.cuh"
+#include "reference/machine/hazard/kernels/primitives.cuh"
 
 // Completion of the copies through an mbarrier, which each thread's copies arrive at.
 extern "C" __global__ void copy_by_mbarrier(const unsigned* x, unsigned* out) {

@@ -1,4 +1,4 @@
-#include "primitives.cuh"
+#include "reference/machine/hazard/kernels/primitives.cuh"
 
 // A thread writes where its own copy is still to land.
 extern "C" __global__ void copy_destination_overwritten(const unsigned* x, unsigned* out) {

@@ -1,4 +1,4 @@
-#include "primitives.cuh"
+#include "reference/machine/hazard/kernels/primitives.cuh"
 
 // A copy that belongs to no group yet is not waited for by wait_group.
 extern "C" __global__ void copy_not_committed(const unsigned* x, unsigned* out) {

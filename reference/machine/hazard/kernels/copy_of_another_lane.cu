@@ -1,4 +1,4 @@
-#include "primitives.cuh"
+#include "reference/machine/hazard/kernels/primitives.cuh"
 
 // A wait makes visible the copies of the thread that waits, and of no other.
 extern "C" __global__ void copy_of_another_lane(const unsigned* x, unsigned* out) {

@@ -1,4 +1,4 @@
-#include "primitives.cuh"
+#include "reference/machine/hazard/kernels/primitives.cuh"
 
 // The barrier comes before the wait instead of after it.
 extern "C" __global__ void copy_of_another_warp(const unsigned* x, unsigned* out) {

@@ -1,4 +1,4 @@
-#include "primitives.cuh"
+#include "reference/machine/hazard/kernels/primitives.cuh"
 
 // A pipeline of asynchronous copies in STAGES slots: STAGES - 1 tiles are on their way while one is
 // read. Every thread reads the word that it copied itself, so that its own wait is all it needs:

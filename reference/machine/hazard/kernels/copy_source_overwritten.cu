@@ -1,4 +1,4 @@
-#include "primitives.cuh"
+#include "reference/machine/hazard/kernels/primitives.cuh"
 
 // The source of a copy changes before the copy is waited for.
 extern "C" __global__ void copy_source_overwritten(const unsigned* x, unsigned* out,

@@ -1,4 +1,4 @@
-#include "primitives.cuh"
+#include "reference/machine/hazard/kernels/primitives.cuh"
 
 // The last copy has 4 bytes to read, not 16. What is not read becomes zero.
 extern "C" __global__ void copy_source_size(const unsigned* tail, unsigned* out) {

@@ -1,4 +1,4 @@
 #define STAGES 2
 #define PENDING (STAGES - 1)  // one more than may be
 #define KERNEL copy_wait_off_by_one_2_stages
-#include "copy_pipeline.cuh"
+#include "reference/machine/hazard/kernels/copy_pipeline.cuh"

@@ -1,4 +1,4 @@
 #define STAGES 4
 #define PENDING (STAGES - 1)
 #define KERNEL copy_wait_off_by_one_4_stages
-#include "copy_pipeline.cuh"
+#include "reference/machine/hazard/kernels/copy_pipeline.cuh"

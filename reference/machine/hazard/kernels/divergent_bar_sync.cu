@@ -1,4 +1,4 @@
-#include "primitives.cuh"
+#include "reference/machine/hazard/kernels/primitives.cuh"
 
 // Odd and even lanes come to the barrier by different instructions: bar.sync is .aligned and must
 // not, barrier.sync may.

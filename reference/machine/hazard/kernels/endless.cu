@@ -1,4 +1,4 @@
-#include "primitives.cuh"
+#include "reference/machine/hazard/kernels/primitives.cuh"
 
 // A loop that does not end: the time limit does.
 extern "C" __global__ void endless(const unsigned* x, unsigned* out) {

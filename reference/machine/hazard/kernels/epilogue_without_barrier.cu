@@ -1,4 +1,4 @@
-#include "primitives.cuh"
+#include "reference/machine/hazard/kernels/primitives.cuh"
 
 // Each warp leaves its part of the output in shared memory, all store rows of it: before the slow
 // warp has written, in the defect (field bug B39, the epilogue).

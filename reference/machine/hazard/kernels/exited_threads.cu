@@ -1,4 +1,4 @@
-#include "primitives.cuh"
+#include "reference/machine/hazard/kernels/primitives.cuh"
 
 // The second warp has gone. That satisfies a barrier without a count, and not one with a count (a
 // GPU hangs there).

@@ -1,4 +1,4 @@
-#include "primitives.cuh"
+#include "reference/machine/hazard/kernels/primitives.cuh"
 
 // Fences whose scope is the block do not order what two blocks do.
 #ifdef RIGHT

@@ -1,4 +1,4 @@
-#include "primitives.cuh"
+#include "reference/machine/hazard/kernels/primitives.cuh"
 
 // The copy of a later tile lands in a slot that another warp still fetches from: the wait and the
 // barrier guard the arrival of a tile, none guards the end of its use (field bug B36).

@@ -1,4 +1,4 @@
-#include "primitives.cuh"
+#include "reference/machine/hazard/kernels/primitives.cuh"
 
 // Volatile accesses are relaxed ones of the whole system: unordered, they are no data race by the
 // letter, though what the second block sees depends on the schedule.

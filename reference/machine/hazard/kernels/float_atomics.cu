@@ -1,4 +1,4 @@
-#include "primitives.cuh"
+#include "reference/machine/hazard/kernels/primitives.cuh"
 
 // Free of races; the sum's bits depend on the order of the blocks. Right: integers, which do not
 // care.

@@ -1,4 +1,4 @@
-#include "primitives.cuh"
+#include "reference/machine/hazard/kernels/primitives.cuh"
 
 // Partial sums added in 16 bits, in the order of arrival (field bug B25).
 extern "C" __global__ void half_atomics(const unsigned* x, unsigned short* out) {

@@ -1,4 +1,4 @@
-#include "primitives.cuh"
+#include "reference/machine/hazard/kernels/primitives.cuh"
 
 // Integer counts by atomics. In the defect nothing separates their being zeroed from the first
 // count.

@@ -1,4 +1,4 @@
-#include "primitives.cuh"
+#include "reference/machine/hazard/kernels/primitives.cuh"
 
 // Block b does part `first` + b of the work. Two launches order the two parts, two blocks do not.
 extern "C" __global__ void in_one_launch(const unsigned* x, unsigned* out, unsigned* work,

@@ -1,4 +1,4 @@
-#include "primitives.cuh"
+#include "reference/machine/hazard/kernels/primitives.cuh"
 
 // The first warp lists, for one expert after another, which rows are its own; all warps then follow
 // the list. It is rebuilt while some still read it (field bug B28).

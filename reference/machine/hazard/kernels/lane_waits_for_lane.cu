@@ -1,4 +1,4 @@
-#include "primitives.cuh"
+#include "reference/machine/hazard/kernels/primitives.cuh"
 
 // Lane 0 waits for a word that lane 31 writes: before the warp barrier at which lane 31 waits for
 // lane 0, or after it.

@@ -1,4 +1,4 @@
-#include "primitives.cuh"
+#include "reference/machine/hazard/kernels/primitives.cuh"
 
 // The block that arrives last adds all partial sums in a fixed order. Every thread fences what it
 // wrote, one counts: right only because fences of all threads are ordered among each other.

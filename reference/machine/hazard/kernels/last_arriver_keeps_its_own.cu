@@ -1,4 +1,4 @@
-#include "primitives.cuh"
+#include "reference/machine/hazard/kernels/primitives.cuh"
 
 // Free of races, and its bits depend on who comes last: it starts from its own partial sum, which
 // it still has in registers. Right: from the first block's.

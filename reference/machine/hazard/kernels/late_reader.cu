@@ -1,4 +1,4 @@
-#include "primitives.cuh"
+#include "reference/machine/hazard/kernels/primitives.cuh"
 
 // The reader takes so long to come that every schedule of a GPU has written before: a race all the
 // same, since nothing orders the two.

@@ -1,4 +1,4 @@
-#include "primitives.cuh"
+#include "reference/machine/hazard/kernels/primitives.cuh"
 
 // The matrix that is loaded was written before a barrier; the other words were not.
 extern "C" __global__ void ldmatrix_is_no_fence(const unsigned* x, unsigned* out) {

@@ -1,4 +1,4 @@
-#include "primitives.cuh"
+#include "reference/machine/hazard/kernels/primitives.cuh"
 
 // ldmatrix reads what other lanes wrote.
 extern "C" __global__ void ldmatrix_reads(const unsigned* x, unsigned* out) {

@@ -1,4 +1,4 @@
-#include "primitives.cuh"
+#include "reference/machine/hazard/kernels/primitives.cuh"
 
 // Two launches with one lock. In the second the owner finds the lock as the first left it, and adds
 // a partial sum that is being written. Right: each launch waits for a number of its own.

@@ -1,4 +1,4 @@
-#include "primitives.cuh"
+#include "reference/machine/hazard/kernels/primitives.cuh"
 
 // atomicCAS is relaxed: without a fence behind it the critical section may begin before the lock is
 // held.

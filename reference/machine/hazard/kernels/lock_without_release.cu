@@ -1,4 +1,4 @@
-#include "primitives.cuh"
+#include "reference/machine/hazard/kernels/primitives.cuh"
 
 // The lock is given back by a relaxed store: the critical section may end after it.
 extern "C" __global__ void lock_without_release(const unsigned* x, unsigned* out, unsigned* lock) {

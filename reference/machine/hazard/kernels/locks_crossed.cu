@@ -1,4 +1,4 @@
-#include "primitives.cuh"
+#include "reference/machine/hazard/kernels/primitives.cuh"
 
 // Two blocks take two locks in opposite orders, each after the other has taken its first.
 extern "C" __global__ void locks_crossed(const unsigned* x, unsigned* out, unsigned* locks,

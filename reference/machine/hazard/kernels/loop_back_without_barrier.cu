@@ -1,4 +1,4 @@
-#include "primitives.cuh"
+#include "reference/machine/hazard/kernels/primitives.cuh"
 
 // An operand is overwritten by the asynchronous copy of the next iteration while another warp reads
 // it: one iteration never shows it (field bug B39, the loop).

@@ -1,4 +1,4 @@
-#include "primitives.cuh"
+#include "reference/machine/hazard/kernels/primitives.cuh"
 
 // 131072 threads that keep to themselves, but for the last.
 extern "C" __global__ void many_threads(const unsigned* x, unsigned* out) {

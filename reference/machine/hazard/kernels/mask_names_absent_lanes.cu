@@ -1,4 +1,4 @@
-#include "primitives.cuh"
+#include "reference/machine/hazard/kernels/primitives.cuh"
 
 // The lower lanes wait in a shuffle for the upper ones, which wait for them in a warp barrier.
 extern "C" __global__ void mask_names_absent_lanes(const unsigned* x, unsigned* out) {

@@ -1,4 +1,4 @@
-#include "primitives.cuh"
+#include "reference/machine/hazard/kernels/primitives.cuh"
 
 // A lane that its own mask does not name.
 extern "C" __global__ void mask_without_self(const unsigned* x, unsigned* out) {

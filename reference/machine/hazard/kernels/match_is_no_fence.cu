@@ -1,4 +1,4 @@
-#include "primitives.cuh"
+#include "reference/machine/hazard/kernels/primitives.cuh"
 
 // A match orders no memory.
 extern "C" __global__ void match_is_no_fence(const unsigned* x, unsigned* out) {

@@ -1,4 +1,4 @@
-#include "primitives.cuh"
+#include "reference/machine/hazard/kernels/primitives.cuh"
 
 // Arriving at an mbarrier releases; only the wait acquires.
 extern "C" __global__ void mbarrier_without_wait(const unsigned* x, unsigned* out) {

@@ -1,4 +1,4 @@
-#include "primitives.cuh"
+#include "reference/machine/hazard/kernels/primitives.cuh"
 
 extern "C" __global__ void message_without_acquire(const unsigned* x, unsigned* out, unsigned* data,
                                                    unsigned* flag) {

@@ -1,4 +1,4 @@
-#include "primitives.cuh"
+#include "reference/machine/hazard/kernels/primitives.cuh"
 
 // One block hands words to another through a flag: by relaxed accesses, in the defect.
 extern "C" __global__ void message_without_release(const unsigned* x, unsigned* out, unsigned* data,

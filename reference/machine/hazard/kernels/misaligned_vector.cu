@@ -1,4 +1,4 @@
-#include "primitives.cuh"
+#include "reference/machine/hazard/kernels/primitives.cuh"
 
 // A vector load from a base that is aligned for one element.
 extern "C" __global__ void misaligned_vector(const unsigned* x, unsigned* out) {

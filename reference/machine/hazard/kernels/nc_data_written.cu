@@ -1,4 +1,4 @@
-#include "primitives.cuh"
+#include "reference/machine/hazard/kernels/primitives.cuh"
 
 // ld.global.nc is for data that nothing writes while the kernel runs.
 extern "C" __global__ void nc_data_written(const unsigned* x, unsigned* out, unsigned* work) {

@@ -1,4 +1,4 @@
-#include "primitives.cuh"
+#include "reference/machine/hazard/kernels/primitives.cuh"
 
 // A word whose lower nibbles were packed and whose upper ones were not.
 extern "C" __global__ void nibbles_half_initialised(const unsigned* x, unsigned* out) {

@@ -1,4 +1,4 @@
-#include "primitives.cuh"
+#include "reference/machine/hazard/kernels/primitives.cuh"
 
 extern "C" __global__ void out_of_bounds_shared(const unsigned* x, unsigned* out) {
   __shared__ unsigned tile[64];

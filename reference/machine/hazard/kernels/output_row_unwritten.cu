@@ -1,4 +1,4 @@
-#include "primitives.cuh"
+#include "reference/machine/hazard/kernels/primitives.cuh"
 
 // One row of four is never written.
 extern "C" __global__ void output_row_unwritten(const unsigned* x, unsigned* out) {

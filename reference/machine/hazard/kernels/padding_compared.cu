@@ -1,4 +1,4 @@
-#include "primitives.cuh"
+#include "reference/machine/hazard/kernels/primitives.cuh"
 
 // A byte, three bytes of padding and a word. They may be copied; they must not decide.
 extern "C" __global__ void padding_compared(const unsigned* x, unsigned* out, uint2* work) {

@@ -1,4 +1,4 @@
-#include "primitives.cuh"
+#include "reference/machine/hazard/kernels/primitives.cuh"
 
 // Without act-order the permutation is allocated and never filled. It may be passed, and not read.
 extern "C" __global__ void permutation_read(const unsigned* x, unsigned* out, const unsigned* order,

@@ -1,4 +1,4 @@
-#include "primitives.cuh"
+#include "reference/machine/hazard/kernels/primitives.cuh"
 
 // A table that the launch only lends is scaled in place.
 extern "C" __global__ void read_only_write(const unsigned* x, unsigned* out, unsigned* table) {

@@ -1,4 +1,4 @@
-#include "primitives.cuh"
+#include "reference/machine/hazard/kernels/primitives.cuh"
 
 // Operands are fetched from shared memory, which then serves as the scratch of a reduction: the
 // first partial sums may land on operands that another warp has not fetched (field bug B36).

@@ -1,4 +1,4 @@
-#include "primitives.cuh"
+#include "reference/machine/hazard/kernels/primitives.cuh"
 
 // red and a fence after it are no acquire pattern: red sees nothing of what the other released.
 extern "C" __global__ void reduction_observes_nothing(const unsigned* x, unsigned* out,

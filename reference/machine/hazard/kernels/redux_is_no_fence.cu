@@ -1,4 +1,4 @@
-#include "primitives.cuh"
+#include "reference/machine/hazard/kernels/primitives.cuh"
 
 // A warp-wide reduction orders no memory.
 extern "C" __global__ void redux_is_no_fence(const unsigned* x, unsigned* out) {

@@ -1,4 +1,4 @@
-#include "primitives.cuh"
+#include "reference/machine/hazard/kernels/primitives.cuh"
 
 // What block 0 released, block 2 acquires through block 1: a read-modify-write passes it on,
 // relaxed or not; a plain store does not.

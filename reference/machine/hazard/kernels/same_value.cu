@@ -1,4 +1,4 @@
-#include "primitives.cuh"
+#include "reference/machine/hazard/kernels/primitives.cuh"
 
 // Two blocks write the same value: a race whose outcome is defined.
 extern "C" __global__ void same_value(const unsigned* x, unsigned* out) {

@@ -1,4 +1,4 @@
-#include "primitives.cuh"
+#include "reference/machine/hazard/kernels/primitives.cuh"
 
 // All lanes write one word in one instruction.
 extern "C" __global__ void same_value_in_a_warp(const unsigned* x, unsigned* out) {

@@ -1,4 +1,4 @@
-#include "primitives.cuh"
+#include "reference/machine/hazard/kernels/primitives.cuh"
 
 // Two blocks, one word of global memory.
 extern "C" __global__ void shared_global_race(const unsigned* x, unsigned* out) {

@@ -1,4 +1,4 @@
-#include "primitives.cuh"
+#include "reference/machine/hazard/kernels/primitives.cuh"
 
 // Three tiles pass through one buffer. Without a barrier at the end of the loop a fast warp writes
 // the next tile while a slow one still reads this one.

@@ -1,4 +1,4 @@
-#include "primitives.cuh"
+#include "reference/machine/hazard/kernels/primitives.cuh"
 
 // Sixteen lanes shuffle, and take the value of one of the other sixteen.
 extern "C" __global__ void shuffle_of_inactive_lane(const unsigned* x, unsigned* out) {

@@ -1,4 +1,4 @@
-#include "primitives.cuh"
+#include "reference/machine/hazard/kernels/primitives.cuh"
 
 // Sixteen lanes have a value. A shuffle gives each lane the validity of its source.
 extern "C" __global__ void shuffle_of_uninitialised(const unsigned* x, unsigned* out) {

@@ -1,4 +1,4 @@
-#include "primitives.cuh"
+#include "reference/machine/hazard/kernels/primitives.cuh"
 
 // Two rows of 40 columns in tiles of 32: the overhang of a row's last tile lands on the row below,
 // which another block owns (field bug B06).

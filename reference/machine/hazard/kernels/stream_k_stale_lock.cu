@@ -1,4 +1,4 @@
-#include "primitives.cuh"
+#include "reference/machine/hazard/kernels/primitives.cuh"
 
 // The lock is reset by the kernel itself, which does not keep the owner from seeing its state from
 // before (field bug B33). Right: the lock is zero before the launch.

@@ -1,4 +1,4 @@
-#include "primitives.cuh"
+#include "reference/machine/hazard/kernels/primitives.cuh"
 
 // 60 words for 64 threads: the store of the tail is masked, the load is not, and its value is
 // discarded.

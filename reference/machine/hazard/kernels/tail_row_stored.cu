@@ -1,4 +1,4 @@
-#include "primitives.cuh"
+#include "reference/machine/hazard/kernels/primitives.cuh"
 
 // Thirteen of sixteen rows are loaded; ldmatrix and mma take all sixteen, as they must. Rows 13 to
 // 15 of the product are uninitialised then, and no others: fine as long as they are not stored.

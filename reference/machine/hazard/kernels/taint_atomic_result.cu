@@ -1,4 +1,4 @@
-#include "primitives.cuh"
+#include "reference/machine/hazard/kernels/primitives.cuh"
 
 // A ticket is an output.
 extern "C" __global__ void taint_atomic_result(const unsigned* x, unsigned* out, unsigned* count) {

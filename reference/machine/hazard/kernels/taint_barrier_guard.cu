@@ -1,4 +1,4 @@
-#include "primitives.cuh"
+#include "reference/machine/hazard/kernels/primitives.cuh"
 
 __device__ inline void barrier_below(unsigned limit, unsigned v) {
   asm volatile("{\n.reg .pred p;\nsetp.lt.u32 p, %0, %1;\n@p bar.sync 0;\n}" ::"r"(v), "r"(limit)

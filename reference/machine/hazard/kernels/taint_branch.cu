@@ -1,4 +1,4 @@
-#include "primitives.cuh"
+#include "reference/machine/hazard/kernels/primitives.cuh"
 
 // The kernels named taint_ are free of hazards. Each has the contents of a buffer, or what depends
 // on the schedule, reach one of the places that a certificate for all data or all schedules asks

@@ -1,4 +1,4 @@
-#include "primitives.cuh"
+#include "reference/machine/hazard/kernels/primitives.cuh"
 
 extern "C" __global__ void taint_clock(const unsigned* x, unsigned* out) {
   unsigned ticks;

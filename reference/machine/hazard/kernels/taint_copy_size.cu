@@ -1,4 +1,4 @@
-#include "primitives.cuh"
+#include "reference/machine/hazard/kernels/primitives.cuh"
 
 extern "C" __global__ void taint_copy_size(const unsigned* x, unsigned* out) {
   __shared__ alignas(16) unsigned s[128];

@@ -1,4 +1,4 @@
-#include "primitives.cuh"
+#include "reference/machine/hazard/kernels/primitives.cuh"
 
 __device__ inline void exit_above(unsigned limit, unsigned v) {
   asm volatile("{\n.reg .pred p;\nsetp.gt.u32 p, %0, %1;\n@p exit;\n}" ::"r"(v), "r"(limit)

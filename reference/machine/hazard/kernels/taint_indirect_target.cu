@@ -1,4 +1,4 @@
-#include "primitives.cuh"
+#include "reference/machine/hazard/kernels/primitives.cuh"
 
 __device__ inline unsigned choose(unsigned target) {
   unsigned v;

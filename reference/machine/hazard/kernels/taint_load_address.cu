@@ -1,4 +1,4 @@
-#include "primitives.cuh"
+#include "reference/machine/hazard/kernels/primitives.cuh"
 
 // A gather from what the launch itself writes. Right: from a buffer that nothing writes, which a
 // certificate admits.

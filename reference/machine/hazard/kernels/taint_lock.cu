@@ -1,4 +1,4 @@
-#include "primitives.cuh"
+#include "reference/machine/hazard/kernels/primitives.cuh"
 
 // A right lock: free of races, and the order in which it is taken is the schedule's. Right: the
 // order is fixed, as each waits for its own number.

@@ -1,4 +1,4 @@
-#include "primitives.cuh"
+#include "reference/machine/hazard/kernels/primitives.cuh"
 
 extern "C" __global__ void taint_mask_operand(const unsigned* x, unsigned* out) {
   __shared__ unsigned s[32];

@@ -1,4 +1,4 @@
-#include "primitives.cuh"
+#include "reference/machine/hazard/kernels/primitives.cuh"
 
 __device__ inline void store_above(unsigned limit, unsigned* place, unsigned v) {
   asm volatile("{\n.reg .pred p;\nsetp.gt.u32 p, %0, %1;\n@p st.global.u32 [%2], %0;\n}" ::"r"(v),

@@ -1,4 +1,4 @@
-#include "primitives.cuh"
+#include "reference/machine/hazard/kernels/primitives.cuh"
 
 // A relaxed load that a store races with, as an output. Right: as the exit test of its own loop.
 extern "C" __global__ void taint_relaxed_load(const unsigned* x, unsigned* out, unsigned* flag) {

@@ -1,4 +1,4 @@
-#include "primitives.cuh"
+#include "reference/machine/hazard/kernels/primitives.cuh"
 
 // Blocks add to a running sum in the order of their numbers, each waiting for its turn.
 extern "C" __global__ void ticket_order(const unsigned* x, float* out, float* sums,

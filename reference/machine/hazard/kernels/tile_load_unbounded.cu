@@ -1,4 +1,4 @@
-#include "primitives.cuh"
+#include "reference/machine/hazard/kernels/primitives.cuh"
 
 // A tile of packed weights is copied whole, though K ends within it; only the store is bounded
 // (field bug B04).

@@ -1,4 +1,4 @@
-#include "primitives.cuh"
+#include "reference/machine/hazard/kernels/primitives.cuh"
 
 // An array of a thread, of which two elements are left.
 extern "C" __global__ void uninitialised_local(const unsigned* x, unsigned* out) {

@@ -1,4 +1,4 @@
-#include "primitives.cuh"
+#include "reference/machine/hazard/kernels/primitives.cuh"
 
 // The mask of a shuffle from memory that nobody wrote: all ones, by luck.
 extern "C" __global__ void uninitialised_mask(const unsigned* x, unsigned* out,

@@ -1,4 +1,4 @@
-#include "primitives.cuh"
+#include "reference/machine/hazard/kernels/primitives.cuh"
 
 extern "C" __global__ void uninitialised_shared(const unsigned* x, unsigned* out) {
   __shared__ unsigned s[64];

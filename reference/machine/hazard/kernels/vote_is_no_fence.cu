@@ -1,4 +1,4 @@
-#include "primitives.cuh"
+#include "reference/machine/hazard/kernels/primitives.cuh"
 
 // A vote orders no memory.
 extern "C" __global__ void vote_is_no_fence(const unsigned* x, unsigned* out) {

@@ -1,4 +1,4 @@
-#include "primitives.cuh"
+#include "reference/machine/hazard/kernels/primitives.cuh"
 
 // Lane 0 passes on, by __syncwarp, what it got from the other warp through a barrier; without the
 // barrier it has nothing to pass on.

@@ -1,4 +1,4 @@
-#include "primitives.cuh"
+#include "reference/machine/hazard/kernels/primitives.cuh"
 
 // __syncwarp orders the lanes of its mask, and no others.
 extern "C" __global__ void warp_barrier_of_half(const unsigned* x, unsigned* out) {

@@ -1,4 +1,4 @@
-#include "primitives.cuh"
+#include "reference/machine/hazard/kernels/primitives.cuh"
 
 // Lanes of a warp are separate threads: what one writes another reads only after __syncwarp.
 extern "C" __global__ void warp_synchronous(const unsigned* x, unsigned* out) {

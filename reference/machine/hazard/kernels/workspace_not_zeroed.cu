@@ -1,4 +1,4 @@
-#include "primitives.cuh"
+#include "reference/machine/hazard/kernels/primitives.cuh"
 
 // Adds to a workspace that nobody cleared.
 extern "C" __global__ void workspace_not_zeroed(const unsigned* x, unsigned* out, unsigned* work) {

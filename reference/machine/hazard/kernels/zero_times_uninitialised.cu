@@ -1,4 +1,4 @@
-#include "primitives.cuh"
+#include "reference/machine/hazard/kernels/primitives.cuh"
 
 // One element of A is uninitialised in every row and meets a row of B that is zero. Zero times that
 // is still no number to rely on. Right: it is replaced by zero first.

@@ -1,4 +1,4 @@
-#include "primitives.cuh"
+#include "reference/machine/hazard/kernels/primitives.cuh"
 
 // The first block zeroes the output and waits for its own threads, while others already add (field
 // bug B24). Right: it is zero before the launch.
