@@ -211,6 +211,14 @@ void Labels::write(const FlowOperand& operand, const Lanes& lanes, std::uint32_t
 
 void Labels::clear_definition(std::uint32_t number, std::uint32_t lanes) {
   if (shadow_->labelled[number] == 0) return;
+  const FlowTable::Register& reg = table_.registers()[number];
+  if (lanes == kAllLanes) {
+    const std::size_t bytes =
+        reg.kind == RegisterKind::predicate ? 4 : std::size_t{lane_bytes(reg.kind)} * kLanes;
+    std::memset(at(number), 0, bytes);
+    shadow_->labelled[number] = 0;
+    return;
+  }
   write({number, table_.registers()[number].kind, Sink::none, false}, Lanes{}, lanes);
 }
 
@@ -280,6 +288,13 @@ void Labels::step(Context& x, const Op& op, const OpFlow& flow, std::uint32_t la
                      });
     if (moves_memory(flow.rule)) {
       line_ = 0;
+    } else if (any && !flow.always && !makes_label &&
+               std::none_of(operands + flow.definitions, operands + all,
+                            [&](const auto& o) { return shadow_->labelled[o.number] != 0; })) {
+      // A result of sources without labels, whatever the rule.
+      for (std::size_t i = 0; i < flow.definitions; ++i) {
+        clear_definition(operands[i].number, active);
+      }
     } else if (any || flow.always) {
       const OriginId origin = inherited(x, flow);
       apply(x, op, flow, active);
