@@ -122,6 +122,12 @@ TEST(CommandLine, WhatLaterVersionsBringIsUnsupportedByName) {
   expect_unsupported({"run", "w4a16 zero=float"}, "float");
 }
 
+TEST(CommandLine, HazardsOfAGpuAreNotClaimed) {
+  expect_unsupported({"run", "w4a16 m=1 k=64 n=8 group=32", "--device", "cuda", "--hazards"},
+                     "--hazards");
+  expect_unsupported({"exec", "launch.json", "--device", "cuda", "--hazards"}, "--hazards");
+}
+
 TEST(CommandLine, HelpIsThereForEveryCommand) {
   EXPECT_EQ(call({"--help"}).code, kProven);
   for (const char* name : {"list", "ptx", "gate", "run", "exec", "fuzz", "fidelity", "lint",

@@ -65,6 +65,9 @@ int exec(const Session& session, const Arguments& arguments) {
       arguments.device != suite::DeviceChoice::cuda) {
     throw InputError("--device: expected machine or cuda");
   }
+  if (arguments.hazards && arguments.device != suite::DeviceChoice::machine) {
+    throw Unsupported("--hazards: they are found on the machine; add --device machine");
+  }
   session.out.flush();
   const suite::ExecResult result = run(arguments, options);
   session.err << result.printed;

@@ -44,14 +44,15 @@ CaseResult run_on(const Session& session, const Arguments& arguments, const Spec
   conformance::CaseOptions options;
   options.launch.time_limit = arguments.time_limit;
   options.launch.interrupted = session.interrupted;
-  if (arguments.hazards) options.launch.hazards = machine::hazard::Options::all();
+  const bool hazards = arguments.hazards && kind.kind == "machine";
+  if (hazards) options.launch.hazards = machine::hazard::Options::all();
   options.code = code.code();
   options.strict_model = arguments.strict_model;
   options.save_output = &output;
   const auto device = kind.make();
   CaseResult result = conformance::run_case(spec, kernel, *device, options);
   result.replay += code.replay_flag();
-  if (arguments.hazards) result.replay += " --hazards";
+  if (hazards) result.replay += " --hazards";
   if (arguments.tensor_model != nullptr && kind.kind == "machine") {
     result.replay += fmt::format(" --tensor-model {}", arguments.tensor_model->name);
   }
@@ -65,6 +66,9 @@ int run_spec(const Session& session, const Arguments& arguments) {
   const suite::CodeSource code =
       arguments.ptx.empty() ? suite::CodeSource() : suite::CodeSource(arguments.ptx);
   if (!arguments.save.empty()) require_writable_file(arguments.save);
+  if (arguments.hazards && arguments.device == suite::DeviceChoice::cuda) {
+    throw Unsupported("--hazards: they are found on the machine; add --device machine or both");
+  }
   const auto devices = suite::devices_for(arguments.device, arguments.tensor_model);
   if (!arguments.save.empty() && devices.size() > 1) {
     throw InputError("--save: expected one device, found both; add --device machine or cuda");

@@ -254,7 +254,7 @@ class Exec {
     const kernels::LaunchOutcome outcome = device_.launch(
         code_, device_launch(file_.launches[i], entries_[i], buffers), options_.launch);
     printed_ += outcome.printed;
-    hazards_.insert(hazards_.end(), outcome.hazards.begin(), outcome.hazards.end());
+    for (const machine::hazard::Report& report : outcome.hazards) hazards_.add(report);
     hazard_bytes_ = std::max(hazard_bytes_, outcome.hazard_bytes);
     const auto fail = [&] {
       ended_ = true;
@@ -295,7 +295,7 @@ class Exec {
   void check_outputs() {
     const auto found = device_.undefined_outputs();
     if (found.empty()) return;
-    hazards_.insert(hazards_.end(), found.begin(), found.end());
+    for (const machine::hazard::Report& report : found) hazards_.add(report);
     verdict_ = "fail";
     if (message_.empty()) message_ = "outputs hold uninitialised data after the last launch";
   }
@@ -342,10 +342,11 @@ class Exec {
                       output.at("sha256").get<std::string>());
     }
     result.document["outputs"] = std::move(outputs);
-    for (const machine::hazard::Report& report : hazards_) {
+    const std::vector<machine::hazard::Report>& hazards = hazards_.all();
+    for (const machine::hazard::Report& report : hazards) {
       result.text += conformance::hazard_text(report, "  ");
     }
-    result.document["hazards"] = conformance::hazards_json(hazards_);
+    result.document["hazards"] = conformance::hazards_json(hazards);
     if (options_.launch.hazards.any()) result.document["hazard_bytes"] = hazard_bytes_;
     result.document["contractible"] = contractible;
     result.document["approximate"] = approximate;
@@ -368,7 +369,7 @@ class Exec {
   bool ended_ = false;  ///< by a launch that did not complete; hazards alone end nothing
   std::string message_;
   std::string printed_;
-  std::vector<machine::hazard::Report> hazards_;
+  machine::hazard::ReportList hazards_;  ///< of all launches, equal ones merged
   std::uint64_t hazard_bytes_ = 0;
   Json unsupported_ = nullptr;
 };

@@ -38,13 +38,13 @@ class Sides {
  public:
   Sides(EntryRunner& hardware, EntryRunner& machine) : hardware_(hardware), machine_(machine) {}
 
-  /// Compiles the variants as one module; one that does not compile is found by halving.
   /// A module takes ptxas a second or two; there are programs that it never ends with.
   static constexpr kernels::PtxasOptions kAsUsual{.optimisation = 3,
                                                   .time_limit = std::chrono::seconds(40)};
   static constexpr kernels::PtxasOptions kUnoptimised{.optimisation = 0,
                                                       .time_limit = std::chrono::seconds(40)};
 
+  /// Compiles the variants as one module; one that does not compile is found by halving.
   void run(std::span<const Variant> variants, std::span<Outputs> outputs,
            const kernels::PtxasOptions& options = kAsUsual) {
     try {

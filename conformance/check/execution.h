@@ -29,7 +29,7 @@ struct Execution {
   kernels::GuardedBuffer::Unwritten unwritten;
   std::vector<std::string> damage;       ///< a sentence for each buffer that was changed outside
   std::vector<std::string> overwritten;  ///< a sentence for each input that was changed
-  /// Of both launches, with the rows and columns of matrices in them.
+  /// Of the first launch, with the rows and columns of matrices in them; the rerun looks for none.
   std::vector<machine::hazard::Report> hazards;
   std::optional<kernels::LaunchOutcome> rerun_outcome;
   std::vector<std::uint16_t> rerun_output;

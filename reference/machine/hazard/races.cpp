@@ -447,12 +447,7 @@ void Races::weak_access(Context& x, const Op&, const MemoryAccess& access) {
   WarpClock& warp = of(*x.warp);
   const Traits& traits = this->traits(x.pc);
   const bool write = access.access == Access::write;
-  Record what;
-  what.warp = warp.number;
-  what.epoch = warp.now;
-  what.pc = x.pc;
-  what.bytes = static_cast<std::uint8_t>(access.bytes / traits.elements);
-  what.write = write;
+  Record what = record_of(warp, x.pc, access, traits);
   what.non_coherent = traits.non_coherent;
   Actor actor(block, warp, what);
   actor.access = &access;

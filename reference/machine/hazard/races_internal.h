@@ -66,4 +66,16 @@ struct Races::Found {
   std::uint32_t non_coherent_lanes = 0;
 };
 
+/// What is remembered of an access, but for how strong it is.
+inline Record record_of(const WarpClock& warp, std::uint32_t pc, const MemoryAccess& access,
+                        const Traits& traits) {
+  Record record;
+  record.warp = warp.number;
+  record.epoch = warp.now;
+  record.pc = pc;
+  record.bytes = static_cast<std::uint8_t>(access.bytes / traits.elements);
+  record.write = access.access == Access::write;
+  return record;
+}
+
 }  // namespace bitgate::machine::hazard

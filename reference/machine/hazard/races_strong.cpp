@@ -180,12 +180,7 @@ void Races::strong_access(Context& x, const Op&, const MemoryAccess& access, con
   BlockRaces& block = of(*x.block);
   WarpClock& warp = of(*x.warp);
   const bool write = access.access == Access::write;
-  Record what;
-  what.warp = warp.number;
-  what.epoch = warp.now;
-  what.pc = x.pc;
-  what.bytes = static_cast<std::uint8_t>(access.bytes / traits.elements);
-  what.write = write;
+  Record what = record_of(warp, x.pc, access, traits);
   what.strong = true;
   what.atomic = traits.atomic;
   what.cta_scope = traits.scope == Scope::cta;

@@ -62,6 +62,7 @@ class ReportList {
   /// Counts it to an equal one, or keeps it. Gives its number.
   std::size_t add(Report report);
   Report& at(std::size_t number) { return reports_[number]; }
+  const std::vector<Report>& all() const { return reports_; }
   std::vector<Report> take() { return std::move(reports_); }
   bool empty() const { return reports_.empty(); }
 

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <string>
 
+#include "reference/machine/hazard/test_run.h"
 #include "reference/machine/machine.h"
 
 namespace bitgate::machine {
@@ -15,16 +16,6 @@ using hazard::Label;
 using hazard::Sink;
 using hazard::Taint;
 using hazard::TaintReach;
-
-/// A report names an instruction by its line.
-std::string one_a_line(const std::string& body) {
-  std::string result;
-  for (const char c : body) {
-    result += c;
-    if (c == ';') result += '\n';
-  }
-  return result;
-}
 
 /// Runs a body with `in` (%rd1) and `out` (%rd2), zero, %rd3 = in + 4·tid, %rd4 = out + 4·tid, %r0
 /// = tid, %r1 = the thread's word of `in`, which is 0, and %r2 = s + 4·tid in shared memory.

@@ -11,6 +11,13 @@ namespace bitgate::machine {
 
 /// Runs small PTX bodies in tests of hazards.
 
+/// One instruction a line, as compilers write them: a report names an instruction by its line.
+inline std::string one_a_line(const std::string& body) {
+  std::string lines;
+  for (const char in : body) lines += in == ';' ? std::string(";\n") : std::string(1, in);
+  return lines;
+}
+
 struct Case {
   std::uint32_t blocks = 1;
   std::uint32_t threads = 64;
@@ -22,8 +29,6 @@ struct Case {
 /// The kernel has `buf` (%rd1: 4096 bytes, zero) and %r0 = tid.x, %r1 = ctaid.x, %rd2 = buf +
 /// 4·tid.x, shared `s` of 4096 bytes with %r2 = s and %r3 = s + 4·tid.x, and %r4 = tid.x % 32.
 inline Outcome run_body(const std::string& body, const Case& c = {}) {
-  std::string lines;  // an instruction each, as compilers write them
-  for (const char in : body) lines += in == ';' ? std::string(";\n") : std::string(1, in);
   const std::string text =
       ".version 8.3\n.target sm_90\n.address_size 64\n"
       ".visible .entry k(.param .u64 buf)\n{\n"
@@ -32,7 +37,7 @@ inline Outcome run_body(const std::string& body, const Case& c = {}) {
       "ld.param.u64 %rd1, [buf]; mov.u32 %r0, %tid.x; mov.u32 %r1, %ctaid.x;\n"
       "mul.wide.u32 %rd2, %r0, 4; add.s64 %rd2, %rd1, %rd2; mov.u32 %r2, s;\n"
       "shl.b32 %r3, %r0, 2; add.s32 %r3, %r2, %r3; and.b32 %r4, %r0, 31;\n" +
-      lines + "\nret;\n}\n";
+      one_a_line(body) + "\nret;\n}\n";
   const Program program = Program::load(text, "test.ptx");
   GlobalMemory memory;
   const std::uint64_t buffer = memory.allocate(4096, "buf");

@@ -6,22 +6,13 @@
 #include <string>
 #include <vector>
 
+#include "reference/machine/hazard/test_run.h"
 #include "reference/machine/machine.h"
 
 namespace bitgate::machine {
 namespace {
 
 using hazard::Report;
-
-/// A report names an instruction by its line.
-std::string one_a_line(const std::string& body) {
-  std::string result;
-  for (const char c : body) {
-    result += c;
-    if (c == ';') result += '\n';
-  }
-  return result;
-}
 
 /// Runs a body with `in` (%rd1: 4096 defined bytes), `raw` (%rd2: 4096 undefined ones) and `out`
 /// (%rd3: an output of 4096 bytes that the host defined), each at the thread's own 4·tid: %rd4,
