@@ -104,8 +104,7 @@ void release(const LaunchState& state, Block& block, std::uint32_t number) {
 }
 
 /// Gives the waiting lanes of a reduction their result.
-void write_reductions(const LaunchState& state, Block& block, std::uint32_t number) {
-  const Code& code = *state.code;
+void write_reductions(Block& block, const Code& code, std::uint32_t number) {
   const Barrier& barrier = block.barriers[number];
   for (Warp& warp : block.warps) {
     for (const Split& split : warp.splits) {
@@ -127,9 +126,8 @@ void write_reductions(const LaunchState& state, Block& block, std::uint32_t numb
           break;
         case BarrierAction::sync:
         case BarrierAction::arrive:
-          continue;
+          break;
       }
-      if (state.hazards != nullptr) state.hazards->after_reduction(warp, op, split.mask);
     }
   }
 }
@@ -154,7 +152,7 @@ bool complete(const Block& block, const Barrier& barrier) {
 void check_barrier(const LaunchState& state, Block& block, std::uint32_t number) {
   Barrier& barrier = block.barriers[number];
   if (!barrier.in_use || !complete(block, barrier)) return;
-  write_reductions(state, block, number);
+  write_reductions(block, *state.code, number);
   release(state, block, number);
 }
 

@@ -62,8 +62,6 @@ void Hazards::after(Context& x, const Op& op) {
     livelock_->has_written();
 }
 
-void Hazards::after_reduction(Warp&, const Op&, std::uint32_t) {}
-
 void Hazards::access(Context& x, const Op& op, const MemoryAccess& access) {
   if (validity_ != nullptr) validity_->labels().access(x, op, access);
   if (taint_ != nullptr) [[unlikely]]

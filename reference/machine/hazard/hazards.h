@@ -38,8 +38,6 @@ class Hazards {
   void before(Context& x, const Op& op, std::uint32_t lanes);
   /// Not for instructions that no lane executed, and not for barriers, exits and branches.
   void after(Context& x, const Op& op);
-  /// A reduction at a barrier (bar.red) has given `lanes` of a warp its result.
-  void after_reduction(Warp& warp, const Op& op, std::uint32_t lanes);
 
   void access(Context& x, const Op& op, const MemoryAccess& access);
   /// Bytes that an asynchronous copy moves when it is carried out, before it is: `copied` bytes of

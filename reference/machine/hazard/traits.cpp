@@ -24,6 +24,7 @@ Traits traits_of(std::string_view mnemonic) {
   const bool phases = (opcode == "mbarrier" || has(mnemonic, "mbarrier")) &&
                       !has(mnemonic, "init") && !has(mnemonic, "inval");
   const bool atomic = opcode == "atom" || opcode == "red" || phases;
+  if (atomic) traits.order = Order::relaxed;  // where it says nothing
   if (has(mnemonic, "relaxed") || has(mnemonic, "volatile") || has(mnemonic, "mmio")) {
     traits.order = Order::relaxed;
   } else if (has(mnemonic, "acquire")) {
@@ -32,8 +33,6 @@ Traits traits_of(std::string_view mnemonic) {
     traits.order = Order::release;
   } else if (has(mnemonic, "acq_rel") || fences) {
     traits.order = Order::acq_rel;
-  } else if (atomic) {
-    traits.order = Order::relaxed;
   }
   if (has(mnemonic, "cta") || has(mnemonic, "cluster")) traits.scope = Scope::cta;
   traits.atomic = atomic;

@@ -309,12 +309,12 @@ class RandomProgram::Generator {
         }
       }
       const Pool& own = pool_of(form.sources[k]);
-      const Pool& pool = source_pool(own);
+      const Pool* pool = source_pool(&own);
       do {
-        name = one_of(pool);
+        name = one_of(*pool);
       } while (!program_.open_ && wants_distinct_sources(form) && sources.contains(name));
       sources.insert(name);
-      if (!program_.open_ && &pool != &own) {
+      if (!program_.open_ && pool != &own) {
         std::string scratch = fmt::format("%s{}_{}", own.bits, k);
         before += hidden(own.bits, scratch, name);
         name = std::move(scratch);
@@ -353,13 +353,13 @@ class RandomProgram::Generator {
   }
 
   /// Where an operand comes from: now and then another pool of its width.
-  const Pool& source_pool(const Pool& own) {
-    if (own.bits == 1 || !random_.chance(0.1)) return own;
+  const Pool* source_pool(const Pool* own) {
+    if (own->bits == 1 || !random_.chance(0.1)) return own;
     std::vector<const Pool*> as_wide;
     for (const Pool& pool : kPools) {
-      if (pool.bits == own.bits) as_wide.push_back(&pool);
+      if (pool.bits == own->bits) as_wide.push_back(&pool);
     }
-    return *as_wide[random_.below(as_wide.size())];
+    return as_wide[random_.below(as_wide.size())];
   }
 
   RandomProgram& program_;
