@@ -1,5 +1,6 @@
 #include "ci/suite/corpus.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -75,6 +76,39 @@ TEST(Corpus, TheMachineGivesTheRecordedBits) {
         tally.equal_anyway, tally.unequal_anyway);
   }
   std::printf("bits not fixed by PTX:%s\n", not_comparable.c_str());
+}
+
+// Ordinary programs have no hazards, but for two whose findings are true. nvcc's `atomics` adds to
+// one word from two blocks at the scope of a block (atomicAdd_block). `half_atomics` begins its
+// loops of compare-and-swap, which CUDA's header writes where a type has no atomic, with plain
+// reads.
+TEST(Corpus, HazardsAreFoundWhereTheyAreAndNowhereElse) {
+  using Found = std::set<std::string>;
+  const std::map<std::string, Found> expected{{"nvcc/atomics", {"race words: atomic and atomic"}},
+                                              {"nvcc/half_atomics", {"race b: atomic and read"}}};
+  int kernels = 0;
+  std::map<std::string, Found> found;
+  for (const CorpusKernel& kernel : corpus_kernels(kFolder)) {
+    SCOPED_TRACE(kernel.name);
+    ++kernels;
+    const auto device = kernels::make_machine_device(numeric::tensor_model("hopper"));
+    ExecOptions options;
+    options.ptx = kernel.module;
+    options.launch.hazards = machine::hazard::Options::all();
+    const ExecResult result = exec_launch_file(kernel.launch, *device, options);
+    const std::string source = kernel.compiler + "/" + kernel.launch.stem().string();
+    EXPECT_EQ(result.document.at("verdict"), expected.contains(source) ? "fail" : "pass")
+        << result.text;
+    for (const auto& hazard : result.document.at("hazards")) {
+      found[source].insert(fmt::format("{} {}: {} and {}", hazard.at("kind").get<std::string>(),
+                                       hazard.at("buffer").get<std::string>(),
+                                       hazard.at("first").at("access").get<std::string>(),
+                                       hazard.at("second").at("access").get<std::string>()));
+    }
+  }
+  EXPECT_EQ(found, expected);
+  std::printf("%d kernels watched for hazards, those of %zu sources have some\n", kernels,
+              found.size());
 }
 
 TEST(Corpus, EnoughSourcesOfEachCompiler) {
