@@ -483,6 +483,7 @@ struct PartialCounts {
 
 void watch_guard(Context& x, hazard::Hazards& hazards, const Op& op, std::uint32_t active,
                  std::uint32_t mask) {
+  if (!hazards.watches(x)) return;
   x.activate(active);
   hazards.before(x, op, mask);
 }

@@ -299,6 +299,43 @@ TEST(Validity, GoesThroughLocalMemoryAndCalls) {
          "", ""});
 }
 
+/// Registers start without labels where every way to a read writes them: the others are found.
+TEST(Validity, ARegisterThatSomeThreadsOrWaysDoNotWriteIsFound) {
+  const std::string low = "setp.lt.u32 %p1, %r0, 16; ";
+  const Body bodies[] = {
+      {"written on one way only", low + "@%p1 bra A; mov.u32 %r9, 1; A:\n" + kStore, "st.global",
+       "st.global"},
+      {"written on both",
+       low + "@%p1 bra A; mov.u32 %r9, 1; bra B; A: mov.u32 %r9, 2; B:\n" + kStore, "", ""},
+      {"a way that no thread takes",
+       "setp.gt.u32 %p1, %r0, 99; @%p1 bra A; mov.u32 %r9, 1; A:\n" + kStore, "", ""},
+      {"written under a guard", low + "@%p1 mov.u32 %r9, 1;" + kStore, "st.global", "st.global"},
+      {"read where the guard held", low + "@%p1 mov.u32 %r9, 1; @%p1 " + kStore, "", ""},
+      {"written by the threads that stay", low + "@%p1 exit; mov.u32 %r9, 1;" + kStore, "", ""},
+      {"written by those that left", low + "@!%p1 bra A; mov.u32 %r9, 1; exit; A:\n" + kStore,
+       "st.global", "st.global"},
+      {"in the second round of a loop",
+       "mov.u32 %r10, 0; TOP:\n" + kStore +
+           "mov.u32 %r9, 1; add.u32 %r10, %r10, 1; add.s64 %rd6, %rd6, 128;"
+           "setp.lt.u32 %p1, %r10, 2; @%p1 bra TOP;",
+       "st.global", "st.global"},
+      {"by an indexed branch",
+       "T: .branchtargets A, B; shr.u32 %r10, %r0, 4; brx.idx %r10, T; A: mov.u32 %r9, 1; B:\n" +
+           kStore,
+       "st.global", "st.global"},
+      {"a carry that nobody made", "addc.u32 %r9, %r0, 0;" + kStore, "addc", "st.global"},
+      {"a carry", "add.cc.u32 %r8, %r0, 1; addc.u32 %r9, %r0, 0;" + kStore, "", ""},
+  };
+  for (const Body& body : bodies) check(body);
+}
+
+TEST(Validity, AReductionIntoUndefinedMemoryLeavesItsOperandAsItIs) {
+  check({"red",
+         "mov.u32 %r8, %r0; red.global.add.u32 [%rd5], %r8; setp.lt.u32 %p1, %r0, 16;"
+         "@%p1 add.u32 %r8, %r1, 1; @!%p1 st.global.u32 [%rd6], %r8;",
+         "", ""});
+}
+
 TEST(Validity, AsksForAllOfAnOutput) {
   Watched all(1024);
   EXPECT_TRUE(all.run("st.global.u32 [%rd6], %r0;", true).empty());
