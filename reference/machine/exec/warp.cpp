@@ -7,6 +7,7 @@
 #include <bit>
 #include <limits>
 #include <string>
+#include <type_traits>
 
 #include "reference/machine/exec/async_copy.h"
 #include "reference/machine/exec/calls.h"
@@ -481,12 +482,28 @@ struct PartialCounts {
   std::uint64_t threads = 0;
 };
 
-void watch_guard(Context& x, hazard::Hazards& hazards, const Op& op, std::uint32_t active,
-                 std::uint32_t mask) {
-  if (!hazards.watches(x)) return;
-  x.activate(active);
-  hazards.before(x, op, mask);
-}
+/// What is looked at before instructions, in reach of a loop.
+struct Lookout {
+  hazard::Hazards* hazards = nullptr;
+  const hazard::RegisterBits* watched = nullptr;   ///< by pc
+  const hazard::RegisterBits* labelled = nullptr;  ///< of the warp
+
+  explicit Lookout(const Context& x)
+      : hazards(x.state->hazards), watched(hazards->watched()), labelled(x.warp->labelled) {}
+
+  void before(Context& x, const Op& op, std::uint32_t active, std::uint32_t evaluated) const {
+    if ((watched[x.pc] & *labelled) == 0) [[likely]]
+      return;
+    x.activate(active);
+    hazards->before(x, op, evaluated);
+  }
+  void after(Context& x, const Op& op) const { hazards->after(x, op); }
+};
+struct NoLookout {
+  explicit NoLookout(const Context&) {}
+  void before(Context&, const Op&, std::uint32_t, std::uint32_t) const {}
+  void after(Context&, const Op&) const {}
+};
 
 /// What a run watches besides running.
 enum class Watch : std::uint8_t { nothing, coverage, hazards };
@@ -503,7 +520,7 @@ template <Watch Watched>
 [[gnu::noinline]] Stretch run_stretch(Context& x, const Op* const ops, const Op* op,
                                       const std::uint32_t mask, const Op* const meeting,
                                       std::uint32_t left, PartialCounts& partial) {
-  hazard::Hazards* const hazards = Watched == Watch::hazards ? x.state->hazards : nullptr;
+  const std::conditional_t<Watched == Watch::hazards, Lookout, NoLookout> lookout(x);
   const auto count = [&](std::uint32_t lanes) {
     if constexpr (Watched == Watch::coverage) x.state->coverage[x.pc].add(lanes);
   };
@@ -516,18 +533,18 @@ template <Watch Watched>
       if (active == kAllLanes) {
         x.active = kAllLanes;
         count(kAllLanes);
-        if constexpr (Watched == Watch::hazards) hazards->before(x, *op, kAllLanes);
+        lookout.before(x, *op, kAllLanes, kAllLanes);
         op->full(x, *op);
-        if constexpr (Watched == Watch::hazards) hazards->after(x, *op);
+        lookout.after(x, *op);
       } else {
         ++partial.instructions;
         count(active);
-        if constexpr (Watched == Watch::hazards) watch_guard(x, *hazards, *op, active, mask);
+        lookout.before(x, *op, active, mask);
         if (active != 0) {
           partial.threads += static_cast<std::uint64_t>(std::popcount(active));
           x.activate(active);
           op->masked(x, *op);
-          if constexpr (Watched == Watch::hazards) hazards->after(x, *op);
+          lookout.after(x, *op);
         }
       }
       ++op;
@@ -535,7 +552,7 @@ template <Watch Watched>
       --left;
       ++partial.instructions;
       count(active);
-      if constexpr (Watched == Watch::hazards) watch_guard(x, *hazards, *op, active, mask);
+      lookout.before(x, *op, active, mask);
       ++op;
     } else if (op->flow == Flow::branch && active == mask && meeting == nullptr) {
       // A branch of the whole warp: no other split can be met.
@@ -545,7 +562,7 @@ template <Watch Watched>
         partial.threads += static_cast<std::uint64_t>(std::popcount(active));
       }
       count(active);
-      if constexpr (Watched == Watch::hazards) watch_guard(x, *hazards, *op, active, mask);
+      lookout.before(x, *op, active, mask);
       op = ops + op->immediate;
     } else {
       break;

@@ -57,6 +57,30 @@ bool differ(const HostAddresses& host, std::ptrdiff_t to_labels, std::uint32_t b
   }
 }
 
+/// No labels any more in shared memory, which accesses of these sizes are aligned in.
+template <std::uint32_t Bytes, class OffsetOf>
+void clear_lanes(SharedLabels& labels, std::uint32_t lanes, const OffsetOf& offset_of) {
+  each_lane(lanes, [&](std::size_t lane) { labels.clear_aligned<Bytes>(offset_of(lane)); });
+}
+
+template <class OffsetOf>
+void clear_lanes(SharedLabels& labels, std::uint32_t lanes, std::uint32_t bytes,
+                 const OffsetOf& offset_of) {
+  switch (bytes) {
+    case 2:
+      return clear_lanes<2>(labels, lanes, offset_of);
+    case 4:
+      return clear_lanes<4>(labels, lanes, offset_of);
+    case 8:
+      return clear_lanes<8>(labels, lanes, offset_of);
+    case 16:
+      return clear_lanes<16>(labels, lanes, offset_of);
+    default:
+      each_lane(lanes, [&](std::size_t lane) { labels.clear(offset_of(lane), bytes); });
+      return;
+  }
+}
+
 bool is_power_up_to_16(std::uint32_t bytes) { return bytes <= 16 && std::has_single_bit(bytes); }
 
 }  // namespace
@@ -295,10 +319,9 @@ void Labels::clear_memory(Context& x, const MemoryAccess& access) {
       return labels.clear(static_cast<std::size_t>(access.run - shared),
                           std::size_t{access.bytes} * kLanes);
     }
-    each_lane(access.lanes, [&](std::size_t lane) {
-      labels.clear(static_cast<std::size_t>(access.at(lane) - shared), access.bytes);
+    return clear_lanes(labels, access.lanes, access.bytes, [&](std::size_t lane) {
+      return static_cast<std::size_t>((*access.host)[lane] - shared);
     });
-    return;
   }
   const std::array<std::byte, kMostBytes> none{};
   each_lane(access.lanes, [&](std::size_t lane) { write_labels(x, access, lane, none.data()); });
@@ -482,8 +505,7 @@ void Labels::copy(const Warp& warp, const PendingCopy& copy, std::uint32_t lanes
   };
   if (outside_regions(copy, lanes)) {
     if (shared.clean()) return;
-    each_lane(lanes, [&](std::size_t lane) { shared.clear(offset_of(lane), copy.bytes); });
-    return;
+    return clear_lanes(shared, lanes, copy.bytes, offset_of);
   }
   each_lane(lanes, [&](std::size_t lane) {
     std::array<std::byte, 16> labels{};

@@ -37,11 +37,10 @@ class Hazards {
   /// `lanes` evaluated the guard; those of Context::active, perhaps none, execute the instruction.
   /// Of one that waits for lanes of its warp (Flow::converge) the event comes when they have met.
   void before(Context& x, const Op& op, std::uint32_t lanes) {
-    if (watches(x)) [[unlikely]]
-      look(x, op, lanes);
+    if ((watched_[x.pc] & *x.warp->labelled) != 0) look(x, op, lanes);
   }
-  /// Whether `before` does anything, by the registers that are labelled now.
-  bool watches(const Context& x) const { return (watched_[x.pc] & *x.warp->labelled) != 0; }
+  /// By pc: `before` does nothing while these have no bit in common with Warp::labelled.
+  const RegisterBits* watched() const { return watched_.data(); }
   /// Not for instructions that no lane executed, and not for barriers, exits and branches.
   void after(Context& x, const Op& op) {
     if (unsettled_) [[unlikely]]

@@ -1,17 +1,10 @@
 #include "reference/machine/hazard/shared_labels.h"
 
-#include <immintrin.h>
-
 #include <algorithm>
 
 namespace bitgate::machine::hazard {
 
 namespace {
-
-bool any_in_granule(const std::byte* at) {
-  const __m128i labels = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
-  return _mm_testz_si128(labels, labels) == 0;
-}
 
 bool any_set(const std::byte* at, std::size_t bytes) {
   std::byte any{0};
@@ -46,19 +39,24 @@ bool SharedLabels::any(std::size_t at, std::size_t bytes) const {
   return false;
 }
 
+void SharedLabels::mark_all(std::size_t at, std::size_t bytes) {
+  const std::size_t end = at + bytes;
+  for (at = at / kGranule * kGranule; at < end; at += kGranule) mark(at, any_in_granule(at));
+}
+
+void SharedLabels::clear(std::size_t at, std::size_t bytes) {
+  if (bytes == 0) return;
+  const std::size_t last = (at + bytes - 1) / kLine;
+  std::size_t line = at / kLine;
+  while (line <= last && lines_[line] == 0) ++line;
+  if (line > last) return;
+  std::memset(labels_.data() + at, 0, bytes);
+  mark_all(at, bytes);
+}
+
 void SharedLabels::write(std::size_t at, const std::byte* in, std::size_t bytes) {
-  for (const std::size_t end = at + bytes; at < end;) {
-    const std::size_t granule = at / kGranule * kGranule;
-    const std::size_t part = std::min(end, granule + kGranule) - at;
-    if (in == nullptr) {
-      std::memset(labels_.data() + at, 0, part);
-    } else {
-      std::memcpy(labels_.data() + at, in, part);
-      in += part;
-    }
-    mark(at, any_in_granule(labels_.data() + granule));
-    at += part;
-  }
+  std::memcpy(labels_.data() + at, in, bytes);
+  mark_all(at, bytes);
 }
 
 }  // namespace bitgate::machine::hazard

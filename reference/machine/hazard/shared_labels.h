@@ -1,5 +1,7 @@
 #pragma once
 
+#include <immintrin.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -25,17 +27,15 @@ class SharedLabels {
   bool clean() const { return labelled_lines_ == 0; }
 
   bool any(std::size_t at, std::size_t bytes) const;
-  void clear(std::size_t at, std::size_t bytes) {
-    const bool within = at % kLine + bytes <= kLine;
-    if (within && lines_[at / kLine] == 0) return;
-    if (bytes == kGranule && at % kGranule == 0) {
-      std::memset(labels_.data() + at, 0, kGranule);
-      mark(at, false);
-    } else {
-      write(at, nullptr, bytes);
-    }
+  void clear(std::size_t at, std::size_t bytes);
+  /// The same for `Bytes` at a multiple of them, which lie in one granule.
+  template <std::size_t Bytes>
+  void clear_aligned(std::size_t at) {
+    static_assert(kGranule % Bytes == 0);
+    if (lines_[at / kLine] == 0) return;
+    std::memset(labels_.data() + at, 0, Bytes);
+    mark(at, Bytes != kGranule && any_in_granule(at));
   }
-  /// `in` null: no labels.
   void write(std::size_t at, const std::byte* in, std::size_t bytes);
 
  private:
@@ -50,6 +50,14 @@ class SharedLabels {
     line = static_cast<std::uint16_t>(labelled ? line | bit : line & ~bit);
     labelled_lines_ += line != 0 ? 1 : 0;
   }
+
+  bool any_in_granule(std::size_t at) const {
+    const auto* granule =
+        reinterpret_cast<const __m128i*>(labels_.data() + at / kGranule * kGranule);
+    return _mm_testz_si128(*granule, *granule) == 0;
+  }
+  /// Marks the granules of a range anew.
+  void mark_all(std::size_t at, std::size_t bytes);
 
   std::size_t size_ = 0;
   AlignedBytes labels_;
