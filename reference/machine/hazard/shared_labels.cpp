@@ -1,6 +1,7 @@
 #include "reference/machine/hazard/shared_labels.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace bitgate::machine::hazard {
 

@@ -2,9 +2,9 @@
 
 #include <immintrin.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <vector>
 
 #include "reference/machine/exec/context.h"
@@ -33,8 +33,9 @@ class SharedLabels {
   void clear_aligned(std::size_t at) {
     static_assert(kGranule % Bytes == 0);
     if (lines_[at / kLine] == 0) return;
-    std::memset(labels_.data() + at, 0, Bytes);
-    mark(at, Bytes != kGranule && any_in_granule(at));
+    const auto kept = _mm_and_si128(*granule_at(at), kept_beside<Bytes>(at % kGranule));
+    *granule_at(at) = kept;
+    mark(at, _mm_testz_si128(kept, kept) == 0);
   }
   void write(std::size_t at, const std::byte* in, std::size_t bytes);
 
@@ -51,10 +52,24 @@ class SharedLabels {
     labelled_lines_ += line != 0 ? 1 : 0;
   }
 
+  __m128i* granule_at(std::size_t at) const {
+    return reinterpret_cast<__m128i*>(labels_.data() + at / kGranule * kGranule);
+  }
   bool any_in_granule(std::size_t at) const {
-    const auto* granule =
-        reinterpret_cast<const __m128i*>(labels_.data() + at / kGranule * kGranule);
-    return _mm_testz_si128(*granule, *granule) == 0;
+    return _mm_testz_si128(*granule_at(at), *granule_at(at)) == 0;
+  }
+  /// All ones but for `Bytes` bytes of a granule. A granule is changed as a whole: the processor
+  /// waits for a store of a part of what it loads next.
+  template <std::size_t Bytes>
+  static __m128i kept_beside(std::size_t offset) {
+    static constexpr auto kWindow = [] {
+      std::array<std::uint8_t, 2 * kGranule + Bytes> window{};
+      for (std::size_t i = 0; i < window.size(); ++i) {
+        window[i] = i < kGranule || i >= kGranule + Bytes ? 0xff : 0;
+      }
+      return window;
+    }();
+    return _mm_loadu_si128(reinterpret_cast<const __m128i*>(&kWindow[kGranule - offset]));
   }
   /// Marks the granules of a range anew.
   void mark_all(std::size_t at, std::size_t bytes);
