@@ -12,6 +12,7 @@
 #include "reference/machine/exec/async_copy.h"
 #include "reference/machine/exec/calls.h"
 #include "reference/machine/exec/lanes.h"
+#include "reference/machine/exec/lookout.h"
 #include "reference/machine/exec/synchronisation.h"
 #include "reference/machine/hazard/hazards.h"
 
@@ -480,29 +481,6 @@ namespace {
 struct PartialCounts {
   std::uint64_t instructions = 0;
   std::uint64_t threads = 0;
-};
-
-/// What is looked at before instructions, in reach of a loop.
-struct Lookout {
-  hazard::Hazards* hazards = nullptr;
-  const hazard::RegisterBits* watched = nullptr;   ///< by pc
-  const hazard::RegisterBits* labelled = nullptr;  ///< of the warp
-
-  explicit Lookout(const Context& x)
-      : hazards(x.state->hazards), watched(hazards->watched()), labelled(x.warp->labelled) {}
-
-  void before(Context& x, const Op& op, std::uint32_t active, std::uint32_t evaluated) const {
-    if ((watched[x.pc] & *labelled) == 0) [[likely]]
-      return;
-    x.activate(active);
-    hazards->before(x, op, evaluated);
-  }
-  void after(Context& x, const Op& op) const { hazards->after(x, op); }
-};
-struct NoLookout {
-  explicit NoLookout(const Context&) {}
-  void before(Context&, const Op&, std::uint32_t, std::uint32_t) const {}
-  void after(Context&, const Op&) const {}
 };
 
 /// What a run watches besides running.
