@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <span>
 #include <string_view>
 
@@ -16,6 +18,15 @@ struct EmbeddedModule {
   const unsigned char* sm_90_end;
 };
 std::span<const EmbeddedModule> embedded_modules();
+
+/// Whether it is the PTX of one of them, where it lies: nothing else ever lies there.
+inline bool is_embedded(std::string_view ptx) {
+  return std::ranges::any_of(embedded_modules(), [&](const EmbeddedModule& module) {
+    const auto* begin = reinterpret_cast<const char*>(module.ptx_begin);
+    return begin == ptx.data() &&
+           ptx.size() == static_cast<std::size_t>(module.ptx_end - module.ptx_begin);
+  });
+}
 
 struct EntryHash {
   std::string_view entry;

@@ -77,10 +77,12 @@ BENCHMARK_CAPTURE(on_machine, gemm, "w4a16.gemm.16x64*.f16.int", kPlain)
 BENCHMARK_CAPTURE(on_machine, gemm_races, "w4a16.gemm.16x64*.f16.int", kRaces)
     ->ArgNames({"m", "k", "n"})
     ->Args({16, 1024, 256})
+    ->Args({16, 4096, 1024})
     ->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(on_machine, gemm_validity, "w4a16.gemm.16x64*.f16.int", kValidity)
     ->ArgNames({"m", "k", "n"})
     ->Args({16, 1024, 256})
+    ->Args({16, 4096, 1024})
     ->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(on_machine, gemm_hazards, "w4a16.gemm.16x64*.f16.int", Options::all())
     ->ArgNames({"m", "k", "n"})

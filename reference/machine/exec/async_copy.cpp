@@ -18,12 +18,8 @@ namespace bitgate::machine {
 
 namespace {
 
-void copy_lane(const LaunchState& state, Warp& warp, const PendingCopy& copy, std::size_t lane) {
+void copy_lane(const PendingCopy& copy, std::size_t lane) {
   const std::uint8_t from_source = copy.source_bytes[lane];
-  if (state.hazards != nullptr) [[unlikely]] {
-    state.hazards->copy(warp, lane, copy.destination[lane], copy.source[lane], from_source,
-                        copy.bytes);
-  }
   if (from_source == 16) {
     std::memcpy(copy.destination[lane], copy.source[lane], 16);
     return;
@@ -36,6 +32,13 @@ void copy_lane(const LaunchState& state, Warp& warp, const PendingCopy& copy, st
   }
 }
 
+void carry_out(const LaunchState& state, const Warp& warp, const PendingCopy& copy,
+               std::uint32_t lanes) {
+  if (lanes == 0) return;
+  if (state.hazards != nullptr) state.hazards->copy(warp, copy, lanes);
+  each_lane(lanes, [&](std::size_t lane) { copy_lane(copy, lane); });
+}
+
 /// Carries out the copies of `lanes` in groups below `bound`, which is one a lane.
 void complete(const LaunchState& state, Warp& warp, std::uint32_t lanes,
               const std::array<std::uint32_t, kLanes>& bound) {
@@ -46,7 +49,7 @@ void complete(const LaunchState& state, Warp& warp, std::uint32_t lanes,
       due |= copy->group[lane] < bound[lane] ? kLaneBit[lane] : 0U;
     }
     due &= copy->mask & lanes;
-    each_lane(due, [&](std::size_t lane) { copy_lane(state, warp, *copy, lane); });
+    carry_out(state, warp, *copy, due);
     copy->mask &= ~due;
     if (copy->mask != 0) {
       if (out != copy) *out = *copy;
@@ -106,10 +109,7 @@ void copy_async(Context& x, const Op& op) {
   each_lane(partial, [&](std::size_t lane) { locate_source(kLaneBit[lane], source_size[lane]); });
   x.activate(all);
   if (x.state->hazards != nullptr) x.state->hazards->copy_issued(x, op, copy);
-  if (x.state->eager_copies) {
-    each_lane(x.active, [&](std::size_t lane) { copy_lane(*x.state, *x.warp, copy, lane); });
-    return;
-  }
+  if (x.state->eager_copies) return carry_out(*x.state, *x.warp, copy, x.active);
   x.warp->copies.push_back(copy);
 }
 

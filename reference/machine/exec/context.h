@@ -124,6 +124,8 @@ struct Warp {
   /// depends neither on the schedule nor on host threads, and waits on it come to an end.
   std::uint64_t clock = 0;
   std::vector<LaneStack> stacks;  ///< of each lane, where the code needs them
+  /// Which registers are labelled, of who watches (hazard/hazards.h).
+  const std::uint64_t* labelled = nullptr;
 };
 
 /// A named barrier of a block (PTX ISA, bar).

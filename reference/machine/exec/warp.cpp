@@ -7,10 +7,12 @@
 #include <bit>
 #include <limits>
 #include <string>
+#include <type_traits>
 
 #include "reference/machine/exec/async_copy.h"
 #include "reference/machine/exec/calls.h"
 #include "reference/machine/exec/lanes.h"
+#include "reference/machine/exec/lookout.h"
 #include "reference/machine/exec/synchronisation.h"
 #include "reference/machine/hazard/hazards.h"
 
@@ -481,12 +483,6 @@ struct PartialCounts {
   std::uint64_t threads = 0;
 };
 
-void watch_guard(Context& x, hazard::Hazards& hazards, const Op& op, std::uint32_t active,
-                 std::uint32_t mask) {
-  x.activate(active);
-  hazards.before(x, op, mask);
-}
-
 /// What a run watches besides running.
 enum class Watch : std::uint8_t { nothing, coverage, hazards };
 
@@ -502,7 +498,7 @@ template <Watch Watched>
 [[gnu::noinline]] Stretch run_stretch(Context& x, const Op* const ops, const Op* op,
                                       const std::uint32_t mask, const Op* const meeting,
                                       std::uint32_t left, PartialCounts& partial) {
-  hazard::Hazards* const hazards = Watched == Watch::hazards ? x.state->hazards : nullptr;
+  const std::conditional_t<Watched == Watch::hazards, Lookout, NoLookout> lookout(x);
   const auto count = [&](std::uint32_t lanes) {
     if constexpr (Watched == Watch::coverage) x.state->coverage[x.pc].add(lanes);
   };
@@ -515,18 +511,18 @@ template <Watch Watched>
       if (active == kAllLanes) {
         x.active = kAllLanes;
         count(kAllLanes);
-        if constexpr (Watched == Watch::hazards) hazards->before(x, *op, kAllLanes);
+        lookout.before(x, *op, kAllLanes, kAllLanes);
         op->full(x, *op);
-        if constexpr (Watched == Watch::hazards) hazards->after(x, *op);
+        lookout.after(x, *op);
       } else {
         ++partial.instructions;
         count(active);
-        if constexpr (Watched == Watch::hazards) watch_guard(x, *hazards, *op, active, mask);
+        lookout.before(x, *op, active, mask);
         if (active != 0) {
           partial.threads += static_cast<std::uint64_t>(std::popcount(active));
           x.activate(active);
           op->masked(x, *op);
-          if constexpr (Watched == Watch::hazards) hazards->after(x, *op);
+          lookout.after(x, *op);
         }
       }
       ++op;
@@ -534,7 +530,7 @@ template <Watch Watched>
       --left;
       ++partial.instructions;
       count(active);
-      if constexpr (Watched == Watch::hazards) watch_guard(x, *hazards, *op, active, mask);
+      lookout.before(x, *op, active, mask);
       ++op;
     } else if (op->flow == Flow::branch && active == mask && meeting == nullptr) {
       // A branch of the whole warp: no other split can be met.
@@ -544,7 +540,7 @@ template <Watch Watched>
         partial.threads += static_cast<std::uint64_t>(std::popcount(active));
       }
       count(active);
-      if constexpr (Watched == Watch::hazards) watch_guard(x, *hazards, *op, active, mask);
+      lookout.before(x, *op, active, mask);
       op = ops + op->immediate;
     } else {
       break;

@@ -7,41 +7,11 @@
 #include <utility>
 
 #include "reference/machine/hazard/site_of.h"
+#include "reference/machine/hazard/successors.h"
 
 namespace bitgate::machine::hazard {
 
 namespace {
-
-/// Where control goes from an instruction.
-template <class Visit>
-void each_successor(const Code& code, std::uint32_t pc, Visit&& visit) {
-  const Op& op = code.ops[pc];
-  const bool goes_on = op.guarded;
-  switch (op.flow) {
-    case Flow::branch:
-      visit(static_cast<std::uint32_t>(op.immediate));
-      if (goes_on) visit(pc + 1);
-      return;
-    case Flow::indirect_branch:
-      for (std::int64_t i = 0; i < op.immediate; ++i) {
-        visit(code.lists[op.list + static_cast<std::size_t>(i)]);
-      }
-      if (goes_on) visit(pc + 1);
-      return;
-    case Flow::exit:
-    case Flow::ret:
-    case Flow::trap:
-    case Flow::unsupported:
-      if (goes_on) visit(pc + 1);
-      return;
-    case Flow::straight:
-    case Flow::converge:
-    case Flow::call:
-    case Flow::barrier:
-      visit(pc + 1);
-      return;
-  }
-}
 
 /// Places that can be reached from `start` without entering `avoided`.
 std::vector<std::uint8_t> reached(const Code& code, const std::vector<std::uint32_t>& start,

@@ -1,10 +1,12 @@
 #include "reference/machine/hazard/flow.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <optional>
 
 #include "reference/machine/exec/context.h"
+#include "reference/machine/hazard/definite.h"
 
 namespace bitgate::machine::hazard {
 
@@ -296,7 +298,7 @@ class FlowBuilder {
       flow.schedule_dependent = true;
     }
     describe(words, flow);
-    choose_fast(flow);
+    watch(flow);
     table_.flows_.push_back(flow);
   }
 
@@ -437,33 +439,21 @@ class FlowBuilder {
     return matrix;
   }
 
-  void choose_fast(OpFlow& flow) const {
-    std::vector<std::uint32_t> watched;
-    const auto watch = [&](std::uint32_t number) {
-      if (number != kNoRegister &&
-          std::find(watched.begin(), watched.end(), number) == watched.end()) {
-        watched.push_back(number);
-      }
+  void watch(OpFlow& flow) const {
+    flow.always = flow.rule == Rule::exit || flow.rule == Rule::call || flow.rule == Rule::ret ||
+                  flow.rule == Rule::alloca || flow.rule == Rule::wmma_load ||
+                  flow.rule == Rule::wmma_store || flow.rule == Rule::system;
+    const auto bits = [](std::uint32_t number) {
+      return number == kNoRegister ? RegisterBits{0} : bit_of(number);
     };
-    watch(flow.guard);
     const FlowOperand* operands = table_.operands_.data() + flow.first;
-    const std::size_t all = std::size_t{flow.definitions} + flow.data + flow.steering;
-    for (std::size_t i = 0; i < all; ++i) {
-      // What an access moves is seen to when its addresses are known.
-      const bool moved = i < std::size_t{flow.definitions} + flow.data;
-      if (moved && moves_memory(flow.rule)) continue;
-      watch(operands[i].number);
-    }
-    if (flow.rule == Rule::exit || flow.rule == Rule::call || flow.rule == Rule::ret ||
-        flow.rule == Rule::alloca || flow.rule == Rule::wmma_load ||
-        flow.rule == Rule::wmma_store || flow.rule == Rule::system) {
-      flow.always = true;
-    }
-    if (watched.size() > flow.fast.size()) {
-      flow.many = true;
-    } else {
-      std::copy(watched.begin(), watched.end(), flow.fast.begin());
-    }
+    const std::size_t moved = std::size_t{flow.definitions} + flow.data;
+    for (std::size_t i = 0; i < moved; ++i) flow.moved |= bits(operands[i].number);
+    flow.watched = bits(flow.guard) | (flow.always ? kAlways : 0);
+    // What an access moves is seen to when its addresses are known.
+    if (!moves_memory(flow.rule)) flow.watched |= flow.moved;
+    for (std::size_t i = 0; i < flow.steering; ++i)
+      flow.watched |= bits(operands[moved + i].number);
   }
 
   const Code& code_;
@@ -475,6 +465,10 @@ FlowTable::FlowTable(const Code& code) {
   FlowBuilder builder(code, *this);
   for (std::uint32_t pc = 0; pc < code.ops.size(); ++pc) builder.add(pc);
   builder.mark_pinned();
+  const std::vector<std::uint8_t> maybe = maybe_read_undefined(code, *this);
+  for (std::size_t n = kCarryRegister; n < registers_.size(); ++n) {
+    registers_[n].maybe_undefined = maybe[n] != 0 && !registers_[n].pinned;
+  }
 }
 
 }  // namespace bitgate::machine::hazard

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -72,16 +71,21 @@ enum class AtomicEffect : std::uint8_t {
   compare    ///< cas
 };
 
+/// Sets of registers as bits, several registers to a bit. An instruction whose bits have none in
+/// common with those of the registers that are labelled has nothing to do for labels.
+using RegisterBits = std::uint64_t;
+inline constexpr RegisterBits kAlways = 1;  ///< is in the set of every warp
+constexpr RegisterBits bit_of(std::uint32_t number) { return RegisterBits{2} << number % 63; }
+
 struct OpFlow {
-  /// What the fast path looks at: when none of these registers has a label, nothing has to be done.
-  std::array<std::uint32_t, 6> fast{};
-  std::uint32_t first = 0;  ///< of FlowTable::operands: definitions, data, steering
+  RegisterBits watched = 0;  ///< registers that it reads or defines, but for what memory moves
+  RegisterBits moved = 0;    ///< its data and definitions
+  std::uint32_t first = 0;   ///< of FlowTable::operands: definitions, data, steering
   std::uint8_t definitions = 0;
   std::uint8_t data = 0;
   std::uint8_t steering = 0;  ///< shift counts, selectors, addresses, masks, …
   Rule rule = Rule::none;
   bool always = false;  ///< has something to do without labels as well
-  bool many = false;    ///< more registers than fit into `fast`
   Sink guard_sink = Sink::none;
   std::uint32_t guard = kNoRegister;
   bool is_signed = false;   ///< of loads: extends the sign
@@ -123,7 +127,8 @@ class FlowTable {
   struct Register {
     std::uint32_t offset = 0;
     RegisterKind kind = RegisterKind::predicate;
-    bool pinned = false;  ///< filled before the warp starts
+    bool pinned = false;           ///< filled before the warp starts
+    bool maybe_undefined = false;  ///< some thread may read it before anything wrote it
   };
   const std::vector<Register>& registers() const { return registers_; }
   /// Bytes of a shadow of the registers: the register file and what else has a number.

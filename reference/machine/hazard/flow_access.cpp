@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <limits>
 
 #include "reference/machine/exec/lanes.h"
 #include "reference/machine/hazard/flow_labels.h"
@@ -58,126 +57,35 @@ bool differ(const HostAddresses& host, std::ptrdiff_t to_labels, std::uint32_t b
   }
 }
 
-template <std::uint32_t Bytes>
-void clear_lanes(const HostAddresses& host, std::ptrdiff_t to_labels) {
-  for (std::size_t lane = 0; lane < kLanes; ++lane) {
-    std::memset(host[lane] + to_labels, 0, Bytes);
-  }
+/// No labels any more in shared memory, which accesses of these sizes are aligned in.
+template <std::uint32_t Bytes, class OffsetOf>
+void clear_lanes(SharedLabels& labels, std::uint32_t lanes, const OffsetOf& offset_of) {
+  each_lane(lanes, [&](std::size_t lane) { labels.clear_aligned<Bytes>(offset_of(lane)); });
 }
 
-void clear_lanes(const HostAddresses& host, std::ptrdiff_t to_labels, std::uint32_t bytes) {
+template <class OffsetOf>
+void clear_lanes(SharedLabels& labels, std::uint32_t lanes, std::uint32_t bytes,
+                 const OffsetOf& offset_of) {
   switch (bytes) {
-    case 1:
-      return clear_lanes<1>(host, to_labels);
     case 2:
-      return clear_lanes<2>(host, to_labels);
+      return clear_lanes<2>(labels, lanes, offset_of);
     case 4:
-      return clear_lanes<4>(host, to_labels);
+      return clear_lanes<4>(labels, lanes, offset_of);
     case 8:
-      return clear_lanes<8>(host, to_labels);
+      return clear_lanes<8>(labels, lanes, offset_of);
+    case 16:
+      return clear_lanes<16>(labels, lanes, offset_of);
     default:
-      return clear_lanes<16>(host, to_labels);
+      each_lane(lanes, [&](std::size_t lane) { labels.clear(offset_of(lane), bytes); });
+      return;
   }
 }
 
 bool is_power_up_to_16(std::uint32_t bytes) { return bytes <= 16 && std::has_single_bit(bytes); }
 
-/// Whether all lanes' accesses lie outside [begin, end) of host addresses.
-bool all_outside(const MemoryAccess& access, std::uint64_t begin, std::uint64_t end) {
-  if (access.run != nullptr) {
-    const auto at = reinterpret_cast<std::uint64_t>(access.run);
-    return at >= end || at + std::uint64_t{access.bytes} * kLanes <= begin;
-  }
-  // Host addresses are below 2^47, so that they compare as signed numbers, which vectors can do.
-  auto lowest = std::numeric_limits<std::int64_t>::max();
-  std::int64_t highest = 0;
-  const auto widen = [&](std::size_t lane) {
-    const auto at = static_cast<std::int64_t>(access.host->at[lane]);
-    lowest = at < lowest ? at : lowest;
-    highest = at > highest ? at : highest;
-  };
-  if (access.lanes == kAllLanes) {
-    for (std::size_t lane = 0; lane < kLanes; ++lane) widen(lane);
-  } else {
-    each_lane(access.lanes, widen);
-  }
-  return static_cast<std::uint64_t>(lowest) >= end ||
-         static_cast<std::uint64_t>(highest) + access.bytes <= begin;
-}
-
 }  // namespace
 
-void Labels::refresh_regions() {
-  regions_are_old_ = false;
-  std::vector<std::unique_ptr<Region>> kept;
-  for (const GlobalMemory::Allocation* allocation : state_.memory->allocations()) {
-    const auto old = std::find_if(regions_.begin(), regions_.end(), [&](const auto& region) {
-      return region != nullptr && region->host == allocation->host &&
-             region->bytes == allocation->bytes && region->own.size() != 0;
-    });
-    if (old != regions_.end()) {
-      kept.push_back(std::move(*old));
-      continue;
-    }
-    if (label_ == Label::schedule) continue;
-    if (label_ == Label::undefined && allocation->undefined == nullptr) continue;
-    auto region = std::make_unique<Region>();
-    region->host = allocation->host;
-    region->bytes = allocation->bytes;
-    region->allocation = allocation;
-    if (label_ == Label::undefined) {
-      region->labels = allocation->undefined;
-      region->at_first = allocation->undefined_at_first;
-    } else {
-      region->own = LazyBytes(allocation->bytes);
-      region->labels = region->own.data();
-      region->at_first = std::byte{0xff};
-    }
-    kept.push_back(std::move(region));
-  }
-  regions_ = std::move(kept);
-  regions_begin_ = ~std::uint64_t{0};
-  regions_end_ = 0;
-  for (const auto& region : regions_) {
-    const auto begin = reinterpret_cast<std::uint64_t>(region->host);
-    regions_begin_ = std::min(regions_begin_, begin);
-    regions_end_ = std::max(regions_end_, begin + region->bytes);
-  }
-}
-
-Labels::Region* Labels::region_of(const std::byte* host) {
-  if (regions_are_old_) refresh_regions();
-  for (const auto& region : regions_) {
-    if (host >= region->host && host < region->host + region->bytes) return region.get();
-  }
-  return nullptr;
-}
-
-/// The same, made where there is none.
-Labels::Region* Labels::region_for(const std::byte* host) {
-  if (Region* found = region_of(host)) return found;
-  for (const GlobalMemory::Allocation* allocation : state_.memory->allocations()) {
-    if (host < allocation->host || host >= allocation->host + allocation->bytes) continue;
-    if (label_ == Label::undefined) {
-      state_.memory->track_undefined(*allocation);
-    } else {
-      auto region = std::make_unique<Region>();
-      region->host = allocation->host;
-      region->bytes = allocation->bytes;
-      region->allocation = allocation;
-      region->own = LazyBytes(allocation->bytes);
-      region->labels = region->own.data();
-      regions_.push_back(std::move(region));
-    }
-    refresh_regions();
-    return region_of(host);
-  }
-  return nullptr;
-}
-
-/// Of labels that may be read; they are written by write_labels.
-Labels::Place Labels::place(Context& x, Space space, const std::byte* host, std::size_t lane) {
-  (void)lane;
+Labels::Place Labels::place(Context& x, Space space, const std::byte* host) {
   switch (space) {
     case Space::shared:
       return {block_->shared.data() + (host - x.block->shared.data()), std::byte{0}};
@@ -197,7 +105,7 @@ Labels::Place Labels::place(Context& x, Space space, const std::byte* host, std:
 }
 
 void Labels::read_labels(Context& x, const MemoryAccess& access, std::size_t lane, std::byte* out) {
-  const Place from = place(x, access.space, access.at(lane), lane);
+  const Place from = place(x, access.space, access.at(lane));
   if (from.labels == nullptr) {
     std::memset(out, 0, access.bytes);
     return;
@@ -207,11 +115,31 @@ void Labels::read_labels(Context& x, const MemoryAccess& access, std::size_t lan
 
 void Labels::write_labels(Context& x, const MemoryAccess& access, std::size_t lane,
                           const std::byte* in) {
-  const bool any = any_set(in, access.bytes);
-  if (any && access.space == Space::global) region_for(access.at(lane));
-  const Place to = place(x, access.space, access.at(lane), lane);
-  if (to.labels == nullptr) return;
-  for (std::uint32_t i = 0; i < access.bytes; ++i) to.labels[i] = in[i] ^ to.at_first;
+  std::byte* const host = access.at(lane);
+  std::byte* to = nullptr;
+  std::byte at_first{0};
+  switch (access.space) {
+    case Space::shared: {
+      const auto offset = static_cast<std::size_t>(host - x.block->shared.data());
+      return block_->shared.write(offset, in, access.bytes);
+    }
+    case Space::local:
+      to = block_->local.data() + (host - x.block->local.data());
+      break;
+    case Space::global: {
+      Region* region = region_of(host);
+      if (region == nullptr && any_set(in, access.bytes)) region = region_for(host);
+      if (region == nullptr) return;
+      to = region->labels + (host - region->host);
+      at_first = region->at_first;
+      break;
+    }
+    case Space::generic:
+    case Space::constant:
+    case Space::parameter:
+      return;
+  }
+  for (std::uint32_t i = 0; i < access.bytes; ++i) to[i] = in[i] ^ at_first;
 }
 
 /// What labelled bytes of shared and global memory were copied from, for reports.
@@ -235,23 +163,17 @@ void Labels::note_origin(Context& x, const MemoryAccess& access, std::size_t lan
 
 bool Labels::any_in_memory(Context& x, const MemoryAccess& access) {
   if (access.space == Space::constant || access.space == Space::parameter) return false;
-  if (access.space == Space::global) {
-    if (regions_are_old_) refresh_regions();
-    if (regions_.empty() || all_outside(access, regions_begin_, regions_end_)) return false;
-    const bool none = std::all_of(regions_.begin(), regions_.end(), [&](const auto& region) {
-      const auto begin = reinterpret_cast<std::uint64_t>(region->host);
-      return all_outside(access, begin, begin + region->bytes);
-    });
-    if (none) return false;
-  }
+  if (access.space == Space::global && outside_regions(access)) return false;
   if (access.space == Space::shared) {
-    const std::byte* labels = block_->shared.data();
+    const SharedLabels& labels = block_->shared;
+    if (labels.clean()) return false;
     const std::byte* shared = x.block->shared.data();
     if (access.run != nullptr) {
-      return any_set(labels + (access.run - shared), std::size_t{access.bytes} * kLanes);
+      return labels.any(static_cast<std::size_t>(access.run - shared),
+                        std::size_t{access.bytes} * kLanes);
     }
     if (access.lanes == kAllLanes && is_power_up_to_16(access.bytes)) {
-      return differ(*access.host, labels - shared, access.bytes);
+      return differ(*access.host, labels.data() - shared, access.bytes);
     }
   }
   bool any = false;
@@ -350,6 +272,7 @@ void Labels::load(Context& x, const OpFlow& flow, const MemoryAccess& access) {
     return;
   }
   if (!any_in_memory(x, access)) {
+    if ((flow.moved & shadow_->watched) == 0) return;
     for (unsigned i = 0; i < flow.definitions; ++i) {
       clear_definition(registers[i].number, access.lanes);
     }
@@ -386,29 +309,31 @@ void Labels::load(Context& x, const OpFlow& flow, const MemoryAccess& access) {
   }
 }
 
+void Labels::clear_memory(Context& x, const MemoryAccess& access) {
+  if (access.space == Space::global && outside_regions(access)) return;
+  if (access.space == Space::shared) {
+    SharedLabels& labels = block_->shared;
+    if (labels.clean()) return;
+    const std::byte* shared = x.block->shared.data();
+    if (access.run != nullptr) {
+      return labels.clear(static_cast<std::size_t>(access.run - shared),
+                          std::size_t{access.bytes} * kLanes);
+    }
+    return clear_lanes(labels, access.lanes, access.bytes, [&](std::size_t lane) {
+      return static_cast<std::size_t>((*access.host)[lane] - shared);
+    });
+  }
+  const std::array<std::byte, kMostBytes> none{};
+  each_lane(access.lanes, [&](std::size_t lane) { write_labels(x, access, lane, none.data()); });
+}
+
 void Labels::store(Context& x, const OpFlow& flow, const MemoryAccess& access) {
   const FlowOperand* registers = table_.operands(flow) + flow.definitions;
-  bool any = false;
-  for (unsigned i = 0; i < flow.data; ++i) any = any || shadow_->labelled[registers[i].number] != 0;
-  if (!any) {
-    if (access.space == Space::shared) {
-      const std::ptrdiff_t to_labels = block_->shared.data() - x.block->shared.data();
-      if (access.run != nullptr) {
-        std::memset(access.run + to_labels, 0, std::size_t{access.bytes} * kLanes);
-        return;
-      }
-      if (access.lanes == kAllLanes && is_power_up_to_16(access.bytes)) {
-        return clear_lanes(*access.host, to_labels, access.bytes);
-      }
-    }
-    if (access.space == Space::global) {
-      if (regions_are_old_) refresh_regions();
-      if (regions_.empty() || all_outside(access, regions_begin_, regions_end_)) return;
-    }
-    const std::array<std::byte, kMostBytes> none{};
-    each_lane(access.lanes, [&](std::size_t lane) { write_labels(x, access, lane, none.data()); });
-    return;
-  }
+  const bool any = (flow.moved & shadow_->watched) != 0 &&
+                   std::any_of(registers, registers + flow.data, [&](const FlowOperand& operand) {
+                     return shadow_->labelled[operand.number] != 0;
+                   });
+  if (!any) return clear_memory(x, access);
   const OriginId origin = inherited(x, flow);
   const std::uint32_t element = access.bytes / std::max<std::uint32_t>(flow.data, 1);
   std::uint32_t labelled = 0;
@@ -499,6 +424,7 @@ void Labels::change(Context& x, const OpFlow& flow, const MemoryAccess& access) 
       // The order of additions of floats decides their sum, and that of exchanges what stays.
       if (makes_label && !flow.atomic_commutes) std::memset(here, 0xff, element);
       if (any_set(b.data(), 16) || any_set(c.data(), 16)) stored |= kLaneBit[lane];
+      if (flow.definitions == 0) continue;
       const FlowOperand& result = results[i];
       std::byte* to = at(result.number);
       std::array<std::byte, 16> loaded{};
@@ -554,8 +480,7 @@ void Labels::change_barrier(Context& x, const OpFlow& flow, const MemoryAccess& 
 void Labels::copy_issued(Context& x, const PendingCopy& copy) {
   if (label_ != Label::undefined) return;
   if (x.warp != warp_) select(*x.warp);
-  if (regions_are_old_) refresh_regions();
-  if (regions_.empty()) return;
+  if (outside_regions(copy, copy.mask)) return;
   each_lane(copy.mask, [&](std::size_t lane) {
     if (copy.source_bytes[lane] == 0 || region_of(copy.source[lane]) == nullptr) return;
     HostAddresses host{};
@@ -572,19 +497,26 @@ void Labels::copy_issued(Context& x, const PendingCopy& copy) {
   });
 }
 
-void Labels::copy(const Warp& warp, std::byte* destination, const std::byte* source,
-                  std::uint32_t copied, std::uint32_t bytes) {
+void Labels::copy(const Warp& warp, const PendingCopy& copy, std::uint32_t lanes) {
   if (&warp != warp_) select(warp);
-  std::byte* labels = block_->shared.data() + (destination - warp.block->shared.data());
-  std::memset(labels, 0, bytes);
-  if (copied == 0) return;
-  if (regions_are_old_) refresh_regions();
-  const auto address = reinterpret_cast<std::uint64_t>(source);
-  if (address >= regions_end_ || address + copied <= regions_begin_) return;
-  const Region* region = region_of(source);
-  if (region == nullptr) return;
-  const std::byte* from = region->labels + (source - region->host);
-  for (std::uint32_t i = 0; i < copied; ++i) labels[i] = from[i] ^ region->at_first;
+  SharedLabels& shared = block_->shared;
+  const auto offset_of = [&](std::size_t lane) {
+    return static_cast<std::size_t>(copy.destination[lane] - warp.block->shared.data());
+  };
+  if (outside_regions(copy, lanes)) {
+    if (shared.clean()) return;
+    return clear_lanes(shared, lanes, copy.bytes, offset_of);
+  }
+  each_lane(lanes, [&](std::size_t lane) {
+    std::array<std::byte, 16> labels{};
+    const std::uint32_t copied = copy.source_bytes[lane];
+    const Region* region = copied == 0 ? nullptr : region_of(copy.source[lane]);
+    if (region != nullptr) {
+      const std::byte* from = region->labels + (copy.source[lane] - region->host);
+      for (std::uint32_t i = 0; i < copied; ++i) labels[i] = from[i] ^ region->at_first;
+    }
+    shared.write(offset_of(lane), labels.data(), copy.bytes);
+  });
 }
 
 }  // namespace bitgate::machine::hazard

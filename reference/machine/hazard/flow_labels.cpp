@@ -10,8 +10,9 @@ namespace bitgate::machine::hazard {
 
 namespace {
 
-std::uint32_t lane_bytes(RegisterKind kind) {
-  return kind == RegisterKind::predicate ? 0 : words_of(kind) * 4;
+/// Of a register's shadow.
+std::size_t register_bytes(RegisterKind kind) {
+  return kind == RegisterKind::predicate ? 4 : std::size_t{words_of(kind)} * 4 * kLanes;
 }
 
 }  // namespace
@@ -20,6 +21,17 @@ Labels::Labels(const LaunchState& state, const FlowTable& table, Label label,
                LabelListener& listener)
     : state_(state), table_(table), label_(label), listener_(listener) {
   origins_.emplace_back();
+  for (std::uint32_t n = 0; n < table_.registers().size(); ++n) {
+    const FlowTable::Register& reg = table_.registers()[n];
+    const bool schedule = std::any_of(
+        state_.code->specials.begin(), state_.code->specials.end(), [&](const SpecialPlace& place) {
+          return place.special == Special::smid && place.offset == reg.offset;
+        });
+    if ((label_ == Label::undefined && reg.maybe_undefined) ||
+        (label_ == Label::schedule && schedule)) {
+      first_.push_back(n);
+    }
+  }
 }
 
 Labels::~Labels() = default;
@@ -31,7 +43,7 @@ void Labels::start_block(const Block& block) {
   if (free_.empty()) {
     made = std::make_unique<BlockShadow>();
     made->warps.resize(block.warps.size());
-    made->shared = AlignedBytes(block.shared.size() + 32);
+    made->shared = SharedLabels(block.shared.size());
     made->local = LazyBytes(warp_local * block.warps.size());
     for (Shadow& shadow : made->warps) {
       shadow.registers = AlignedBytes(table_.shadow_bytes());
@@ -45,7 +57,7 @@ void Labels::start_block(const Block& block) {
     free_.pop_back();
   }
   const bool at_first = label_ == Label::undefined;
-  std::memset(made->shared.data(), at_first ? 0xff : 0, block.shared.size());
+  made->shared.fill(at_first);
   made->origins.clear();
   for (std::size_t w = 0; w < made->warps.size(); ++w) {
     Shadow& shadow = made->warps[w];
@@ -54,35 +66,41 @@ void Labels::start_block(const Block& block) {
       std::memset(shadow.local + lane * code.local_stride(), at_first ? 0xff : 0, code.local_bytes);
     }
     for (auto& saved : shadow.saved) saved.clear();
-    std::memset(shadow.registers.data(), 0, shadow.registers.size());
-    std::fill(shadow.labelled.begin(), shadow.labelled.end(), std::uint8_t{0});
-    std::fill(shadow.origin.begin(), shadow.origin.end(), OriginId{0});
-    if (at_first) {
-      for (std::size_t n = kCarryRegister; n < table_.registers().size(); ++n) {
-        const FlowTable::Register& reg = table_.registers()[n];
-        if (reg.pinned) continue;
-        const std::size_t bytes =
-            reg.kind == RegisterKind::predicate ? 4 : std::size_t{lane_bytes(reg.kind)} * kLanes;
-        std::memset(shadow.registers.data() + reg.offset, 0xff, bytes);
-        shadow.labelled[n] = 1;
-      }
-      // Threads that there are not define nothing and read nothing.
-      if (block.warps[w].live != kAllLanes) clear(shadow, ~block.warps[w].live);
-    }
-    if (label_ == Label::schedule) {
-      for (const SpecialPlace& place : code.specials) {
-        if (place.special != Special::smid) continue;
-        for (std::size_t n = 0; n < table_.registers().size(); ++n) {
-          if (table_.registers()[n].offset != place.offset) continue;
-          std::memset(shadow.registers.data() + place.offset, 0xff,
-                      std::size_t{lane_bytes(place.kind)} * kLanes);
-          shadow.labelled[n] = 1;
-        }
-      }
-    }
+    start_registers(shadow);
+    // Threads that there are not define nothing and read nothing.
+    if (at_first && block.warps[w].live != kAllLanes) clear(shadow, ~block.warps[w].live);
   }
   warp_ = nullptr;
   blocks_[&block] = std::move(made);
+}
+
+void Labels::start_registers(Shadow& shadow) const {
+  // Registers without labels have clear shadows, but where procedures share their places.
+  if (shadow.watched != kAlways || !state_.code->procedures.empty()) {
+    std::memset(shadow.registers.data(), 0, shadow.registers.size());
+    std::fill(shadow.labelled.begin(), shadow.labelled.end(), std::uint8_t{0});
+    shadow.watched = kAlways;
+    shadow.sharing.fill(0);
+  }
+  std::fill(shadow.origin.begin(), shadow.origin.end(), OriginId{0});
+  for (const std::uint32_t n : first_) {
+    const FlowTable::Register& reg = table_.registers()[n];
+    std::memset(shadow.registers.data() + reg.offset, 0xff, register_bytes(reg.kind));
+    mark(shadow, n, true);
+  }
+}
+
+void Labels::mark(Shadow& shadow, std::uint32_t number, bool labelled) {
+  if ((shadow.labelled[number] != 0) == labelled) return;
+  shadow.labelled[number] = labelled ? 1 : 0;
+  const RegisterBits bit = bit_of(number);
+  std::uint32_t& sharing = shadow.sharing[static_cast<std::size_t>(std::countr_zero(bit))];
+  sharing = labelled ? sharing + 1 : sharing - 1;
+  shadow.watched = sharing != 0 ? shadow.watched | bit : shadow.watched & ~bit;
+}
+
+const RegisterBits* Labels::watched(const Warp& warp) const {
+  return &blocks_.at(warp.block)->warps[warp.index].watched;
 }
 
 void Labels::finish_block(const Block& block) {
@@ -110,7 +128,10 @@ void Labels::clear(Shadow& shadow, std::uint32_t lanes) {
 }
 
 std::uint32_t Labels::lanes_of(std::uint32_t number) const {
-  if (shadow_->labelled[number] == 0) return 0;
+  return shadow_->labelled[number] == 0 ? 0 : lanes_with_bits(number);
+}
+
+std::uint32_t Labels::lanes_with_bits(std::uint32_t number) const {
   const RegisterKind kind = table_.registers()[number].kind;
   const std::byte* bits = at(number);
   std::uint32_t result = 0;
@@ -138,10 +159,7 @@ std::uint32_t Labels::lanes_of(std::uint32_t number) const {
   return result;
 }
 
-void Labels::update(std::uint32_t number) {
-  shadow_->labelled[number] = 1;
-  shadow_->labelled[number] = lanes_of(number) != 0 ? 1 : 0;
-}
+void Labels::update(std::uint32_t number) { mark(*shadow_, number, lanes_with_bits(number) != 0); }
 
 Labels::Lanes Labels::read(const FlowOperand& operand) const {
   Lanes result{};
@@ -213,10 +231,8 @@ void Labels::clear_definition(std::uint32_t number, std::uint32_t lanes) {
   if (shadow_->labelled[number] == 0) return;
   const FlowTable::Register& reg = table_.registers()[number];
   if (lanes == kAllLanes) {
-    const std::size_t bytes =
-        reg.kind == RegisterKind::predicate ? 4 : std::size_t{lane_bytes(reg.kind)} * kLanes;
-    std::memset(at(number), 0, bytes);
-    shadow_->labelled[number] = 0;
+    std::memset(at(number), 0, register_bytes(reg.kind));
+    mark(*shadow_, number, false);
     return;
   }
   write({number, table_.registers()[number].kind, Sink::none, false}, Lanes{}, lanes);

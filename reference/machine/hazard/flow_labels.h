@@ -12,6 +12,7 @@
 #include "reference/machine/exec/memory.h"
 #include "reference/machine/hazard/flow.h"
 #include "reference/machine/hazard/label.h"
+#include "reference/machine/hazard/shared_labels.h"
 
 namespace bitgate::machine::hazard {
 
@@ -66,10 +67,7 @@ class Labels {
   void before(Context& x, const Op& op, std::uint32_t lanes) {
     if (x.warp != warp_) select(*x.warp);
     const OpFlow& flow = table_[x.pc];
-    const std::uint8_t* labelled = shadow_->labelled.data();
-    const unsigned any = labelled[flow.fast[0]] | labelled[flow.fast[1]] | labelled[flow.fast[2]] |
-                         labelled[flow.fast[3]] | labelled[flow.fast[4]] | labelled[flow.fast[5]];
-    if (any == 0 && !flow.always && !flow.many &&
+    if ((flow.watched & shadow_->watched) == 0 &&
         !(flow.schedule_dependent && label_ == Label::schedule)) {
       return;
     }
@@ -78,8 +76,12 @@ class Labels {
   void access(Context& x, const Op& op, const MemoryAccess& access);
   /// A cp.async that may be carried out later, by `copy`.
   void copy_issued(Context& x, const PendingCopy& copy);
-  void copy(const Warp& warp, std::byte* destination, const std::byte* source, std::uint32_t copied,
-            std::uint32_t bytes);
+  /// What these lanes copy is about to be copied.
+  void copy(const Warp& warp, const PendingCopy& copy, std::uint32_t lanes);
+
+  /// The bits of a warp's registers that are labelled, and kAlways. They stay where they are until
+  /// its block finishes.
+  const RegisterBits* watched(const Warp& warp) const;
 
   const Origin& origin(OriginId id) const { return origins_[id]; }
   Label label() const { return label_; }
@@ -95,13 +97,15 @@ class Labels {
   struct Shadow {
     AlignedBytes registers;
     std::vector<std::uint8_t> labelled;                    ///< by number: some bit of it is
+    RegisterBits watched = kAlways;                        ///< of the registers that are
+    std::array<std::uint32_t, 64> sharing{};               ///< how many of them, by bit
     std::vector<OriginId> origin;                          ///< by number
     std::array<std::vector<std::uint32_t>, kLanes> saved;  ///< across calls
     std::byte* local = nullptr;
   };
   struct BlockShadow {
     std::vector<Shadow> warps;
-    AlignedBytes shared;
+    SharedLabels shared;
     LazyBytes local;
     std::unordered_map<std::uint32_t, OriginId> origins;  ///< by four bytes of shared memory
   };
@@ -116,11 +120,13 @@ class Labels {
   };
   /// Where the labels of some bytes are.
   struct Place {
-    std::byte* labels = nullptr;  ///< null: none of them can be labelled
+    const std::byte* labels = nullptr;  ///< null: none of them can be labelled
     std::byte at_first{0};
   };
 
   void select(const Warp& warp);
+  void start_registers(Shadow& shadow) const;
+  static void mark(Shadow& shadow, std::uint32_t number, bool labelled);
   void clear(Shadow& shadow, std::uint32_t lanes);
   void step(Context& x, const Op& op, const OpFlow& flow, std::uint32_t lanes);
 
@@ -148,7 +154,10 @@ class Labels {
   void allocate(Context& x, const Op& op);
 
   // flow_access.cpp
-  Place place(Context& x, Space space, const std::byte* host, std::size_t lane);
+  Place place(Context& x, Space space, const std::byte* host);
+  bool outside_regions(std::uint64_t begin, std::uint64_t end);
+  bool outside_regions(const MemoryAccess& access);
+  bool outside_regions(const PendingCopy& copy, std::uint32_t lanes);
   Region* region_of(const std::byte* host);
   Region* region_for(const std::byte* host);
   void refresh_regions();
@@ -157,6 +166,7 @@ class Labels {
   void read_labels(Context& x, const MemoryAccess& access, std::size_t lane, std::byte* out);
   void write_labels(Context& x, const MemoryAccess& access, std::size_t lane, const std::byte* in);
   void load(Context& x, const OpFlow& flow, const MemoryAccess& access);
+  void clear_memory(Context& x, const MemoryAccess& access);
   void store(Context& x, const OpFlow& flow, const MemoryAccess& access);
   void change(Context& x, const OpFlow& flow, const MemoryAccess& access);
   void change_barrier(Context& x, const OpFlow& flow, const MemoryAccess& access);
@@ -166,6 +176,7 @@ class Labels {
   void write(const FlowOperand& operand, const Lanes& bits, std::uint32_t active);
   void update(std::uint32_t number);
   std::uint32_t lanes_of(std::uint32_t number) const;
+  std::uint32_t lanes_with_bits(std::uint32_t number) const;
   void clear_definition(std::uint32_t number, std::uint32_t lanes);
   void label_definition(std::uint32_t number, std::uint32_t lanes);
   OriginId inherited(Context& x, const OpFlow& flow);
@@ -183,6 +194,7 @@ class Labels {
   const FlowTable& table_;
   const Label label_;
   LabelListener& listener_;
+  std::vector<std::uint32_t> first_;  ///< registers that start with labels
   std::map<const Block*, std::unique_ptr<BlockShadow>> blocks_;
   std::vector<std::unique_ptr<BlockShadow>> free_;
   const Warp* warp_ = nullptr;

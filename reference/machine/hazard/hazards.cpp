@@ -14,22 +14,41 @@
 
 namespace bitgate::machine::hazard {
 
-Hazards::Hazards(const LaunchState& state) : state_(state) {
+namespace {
+
+/// Of warps whose registers nobody follows.
+constexpr RegisterBits kNoneLabelled = kAlways;
+
+}  // namespace
+
+Hazards::Hazards(const LaunchState& state)
+    : state_(state), watched_(state.code->ops.size(), RegisterBits{0}) {
   const Options& options = state.options->hazards;
-  if (options.validity || options.taint) {
-    flow_ = std::make_unique<FlowTable>(*flow_of(*state.program, *state.code));
-  }
+  if (options.validity || options.taint) flow_ = flow_of(*state.program, *state.code);
   if (options.validity) validity_ = std::make_unique<Validity>(state, *flow_, reports);
   if (options.taint) taint_ = std::make_unique<TaintWatch>(state, *flow_);
-  if (!state.options->hazards.races) return;
-  races_ = std::make_unique<Races>(state, reports);
-  barriers_ = std::make_unique<BarrierWatch>(state, reports);
-  livelock_ = std::make_unique<LivelockWatch>(state);
+  if (options.races) {
+    races_ = std::make_unique<Races>(state, reports);
+    barriers_ = std::make_unique<BarrierWatch>(state, reports);
+    livelock_ = std::make_unique<LivelockWatch>(state);
+  }
+  for (std::uint32_t pc = 0; pc < watched_.size(); ++pc) {
+    if (validity_ != nullptr) watched_[pc] |= (*flow_)[pc].watched;
+    const bool ends = state.code->ops[pc].flow == Flow::exit;
+    if (taint_ != nullptr || (barriers_ != nullptr && (barriers_->is_join(pc) || ends))) {
+      watched_[pc] |= kAlways;
+    }
+  }
 }
+
 Hazards::~Hazards() = default;
 
 void Hazards::start_block(Block& block) {
-  if (validity_ != nullptr) validity_->labels().start_block(block);
+  for (Warp& warp : block.warps) warp.labelled = &kNoneLabelled;
+  if (validity_ != nullptr) {
+    validity_->labels().start_block(block);
+    for (Warp& warp : block.warps) warp.labelled = validity_->labels().watched(warp);
+  }
   if (taint_ != nullptr) taint_->start_block(block);
   if (races_ != nullptr) races_->start_block(block);
   if (barriers_ != nullptr) barriers_->start_block(block);
@@ -44,7 +63,7 @@ void Hazards::finish_block(Block& block) {
   if (livelock_ != nullptr) livelock_->finish_block(block);
 }
 
-void Hazards::before(Context& x, const Op& op, std::uint32_t lanes) {
+void Hazards::look(Context& x, const Op& op, std::uint32_t lanes) {
   if (validity_ != nullptr) validity_->labels().before(x, op, lanes);
   if (taint_ != nullptr) [[unlikely]]
     taint_->before(x, op, lanes);
@@ -55,26 +74,29 @@ void Hazards::before(Context& x, const Op& op, std::uint32_t lanes) {
   }
 }
 
-void Hazards::after(Context& x, const Op& op) {
-  if (races_ != nullptr && races_->unsettled()) [[unlikely]]
-    races_->settle(x, op);
-  if (livelock_ != nullptr && livelock_->suspects()) [[unlikely]]
-    livelock_->has_written();
+void Hazards::settle(Context& x, const Op& op) {
+  unsettled_ = false;
+  if (races_->unsettled()) races_->settle(x, op);
+  if (livelock_->suspects()) livelock_->has_written();
 }
 
 void Hazards::access(Context& x, const Op& op, const MemoryAccess& access) {
   if (validity_ != nullptr) validity_->labels().access(x, op, access);
   if (taint_ != nullptr) [[unlikely]]
     taint_->access(x, op, access);
-  if (races_ != nullptr) races_->access(x, op, access);
-  if (livelock_ != nullptr && livelock_->suspects() && access.access == Access::write) [[unlikely]]
+  if (races_ == nullptr) return;
+  races_->access(x, op, access);
+  if (livelock_->suspects() && access.access == Access::write) [[unlikely]] {
     livelock_->writes(access);
+    unsettled_ = true;
+  }
+  if (races_->unsettled()) [[unlikely]]
+    unsettled_ = true;
 }
 
-void Hazards::copy(Warp& warp, std::size_t, std::byte* destination, const std::byte* source,
-                   std::uint32_t copied, std::uint32_t bytes) {
-  if (validity_ != nullptr) validity_->labels().copy(warp, destination, source, copied, bytes);
-  if (taint_ != nullptr) taint_->copy(warp, destination, source, copied, bytes);
+void Hazards::copy(const Warp& warp, const PendingCopy& copy, std::uint32_t lanes) {
+  if (validity_ != nullptr) validity_->labels().copy(warp, copy, lanes);
+  if (taint_ != nullptr) taint_->copy(warp, copy, lanes);
 }
 
 void Hazards::copy_issued(Context& x, const Op& op, const PendingCopy& copy) {

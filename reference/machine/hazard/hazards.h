@@ -3,16 +3,17 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "reference/machine/exec/context.h"
 #include "reference/machine/exec/memory.h"
+#include "reference/machine/hazard/flow.h"
 #include "reference/machine/hazard/report.h"
 
 namespace bitgate::machine::hazard {
 
 class BarrierWatch;
 class LivelockWatch;
-class FlowTable;
 class Races;
 class TaintWatch;
 class Validity;
@@ -35,15 +36,20 @@ class Hazards {
 
   /// `lanes` evaluated the guard; those of Context::active, perhaps none, execute the instruction.
   /// Of one that waits for lanes of its warp (Flow::converge) the event comes when they have met.
-  void before(Context& x, const Op& op, std::uint32_t lanes);
+  void before(Context& x, const Op& op, std::uint32_t lanes) {
+    if ((watched_[x.pc] & *x.warp->labelled) != 0) look(x, op, lanes);
+  }
+  /// By pc: `before` does nothing while these have no bit in common with Warp::labelled.
+  const RegisterBits* watched() const { return watched_.data(); }
   /// Not for instructions that no lane executed, and not for barriers, exits and branches.
-  void after(Context& x, const Op& op);
+  void after(Context& x, const Op& op) {
+    if (unsettled_) [[unlikely]]
+      settle(x, op);
+  }
 
   void access(Context& x, const Op& op, const MemoryAccess& access);
-  /// Bytes that an asynchronous copy moves when it is carried out, before it is: `copied` bytes of
-  /// `bytes` come from the source, the others become zero.
-  void copy(Warp& warp, std::size_t lane, std::byte* destination, const std::byte* source,
-            std::uint32_t copied, std::uint32_t bytes);
+  /// Before an asynchronous copy is carried out for `lanes`.
+  void copy(const Warp& warp, const PendingCopy& copy, std::uint32_t lanes);
 
   // Synchronisation, for the active lanes where no others are named.
   void copy_issued(Context& x, const Op& op, const PendingCopy& copy);
@@ -80,8 +86,13 @@ class Hazards {
   Taint taint() const;
 
  private:
+  void look(Context& x, const Op& op, std::uint32_t lanes);
+  void settle(Context& x, const Op& op);
+
   const LaunchState& state_;
-  std::unique_ptr<FlowTable> flow_;
+  std::vector<RegisterBits> watched_;  ///< by pc: what `before` looks at
+  bool unsettled_ = false;             ///< `after` has something to do
+  std::shared_ptr<const FlowTable> flow_;
   std::unique_ptr<Validity> validity_;
   std::unique_ptr<TaintWatch> taint_;
   std::unique_ptr<Races> races_;

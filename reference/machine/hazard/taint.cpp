@@ -65,10 +65,9 @@ void TaintWatch::access(Context& x, const Op& op, const MemoryAccess& access) {
   schedule_.labels.access(x, op, access);
 }
 
-void TaintWatch::copy(const Warp& warp, std::byte* destination, const std::byte* source,
-                      std::uint32_t copied, std::uint32_t bytes) {
-  data_.labels.copy(warp, destination, source, copied, bytes);
-  schedule_.labels.copy(warp, destination, source, copied, bytes);
+void TaintWatch::copy(const Warp& warp, const PendingCopy& copy, std::uint32_t lanes) {
+  data_.labels.copy(warp, copy, lanes);
+  schedule_.labels.copy(warp, copy, lanes);
 }
 
 void TaintWatch::reached(const Labels& labels, const Reached& where) {

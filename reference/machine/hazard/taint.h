@@ -28,8 +28,7 @@ class TaintWatch {
   void finish_block(const Block& block);
   void before(Context& x, const Op& op, std::uint32_t lanes);
   void access(Context& x, const Op& op, const MemoryAccess& access);
-  void copy(const Warp& warp, std::byte* destination, const std::byte* source, std::uint32_t copied,
-            std::uint32_t bytes);
+  void copy(const Warp& warp, const PendingCopy& copy, std::uint32_t lanes);
   std::uint64_t bytes() const { return data_.labels.bytes() + schedule_.labels.bytes(); }
 
   Taint result() const;

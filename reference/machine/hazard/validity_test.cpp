@@ -2,12 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <cstring>
 #include <string>
 #include <vector>
 
 #include "reference/machine/hazard/test_run.h"
 #include "reference/machine/machine.h"
+#include "reference/support/random.h"
 
 namespace bitgate::machine {
 namespace {
@@ -296,6 +298,107 @@ TEST(Validity, GoesThroughLocalMemoryAndCalls) {
   check({"local, not written", local + "ld.local.u32 %r9, [mine];" + kStore, "ld.local",
          "st.global"});
   check({"local, written", local + "st.local.u32 [mine], %r0; ld.local.u32 %r9, [mine];" + kStore,
+         "", ""});
+}
+
+/// Registers start without labels where every way to a read writes them: the others are found.
+TEST(Validity, ARegisterThatSomeThreadsOrWaysDoNotWriteIsFound) {
+  const std::string low = "setp.lt.u32 %p1, %r0, 16; ";
+  const Body bodies[] = {
+      {"written on one way only", low + "@%p1 bra A; mov.u32 %r9, 1; A:\n" + kStore, "st.global",
+       "st.global"},
+      {"written on both",
+       low + "@%p1 bra A; mov.u32 %r9, 1; bra B; A: mov.u32 %r9, 2; B:\n" + kStore, "", ""},
+      {"a way that no thread takes",
+       "setp.gt.u32 %p1, %r0, 99; @%p1 bra A; mov.u32 %r9, 1; A:\n" + kStore, "", ""},
+      {"written under a guard", low + "@%p1 mov.u32 %r9, 1;" + kStore, "st.global", "st.global"},
+      {"read where the guard held", low + "@%p1 mov.u32 %r9, 1; @%p1 " + kStore, "", ""},
+      {"written by the threads that stay", low + "@%p1 exit; mov.u32 %r9, 1;" + kStore, "", ""},
+      {"written by those that left", low + "@!%p1 bra A; mov.u32 %r9, 1; exit; A:\n" + kStore,
+       "st.global", "st.global"},
+      {"in the second round of a loop",
+       "mov.u32 %r10, 0; TOP:\n" + kStore +
+           "mov.u32 %r9, 1; add.u32 %r10, %r10, 1; add.s64 %rd6, %rd6, 128;"
+           "setp.lt.u32 %p1, %r10, 2; @%p1 bra TOP;",
+       "st.global", "st.global"},
+      {"by an indexed branch",
+       "T: .branchtargets A, B; shr.u32 %r10, %r0, 4; brx.idx %r10, T; A: mov.u32 %r9, 1; B:\n" +
+           kStore,
+       "st.global", "st.global"},
+      {"a carry that nobody made", "addc.u32 %r9, %r0, 0;" + kStore, "addc", "st.global"},
+      {"a carry", "add.cc.u32 %r8, %r0, 1; addc.u32 %r9, %r0, 0;" + kStore, "", ""},
+  };
+  for (const Body& body : bodies) check(body);
+}
+
+/// A body of random instructions on %r8 to %r13, %p1 and %p2, with branches forwards.
+std::string random_body(std::uint64_t seed) {
+  Random random(seed, "validity");
+  const auto reg = [&] { return "%r" + std::to_string(8 + random.below(6)); };
+  const auto predicate = [&] { return "%p" + std::to_string(1 + random.below(2)); };
+  constexpr std::uint64_t kInstructions = 40;
+  std::string body;
+  for (std::uint64_t i = 0; i < kInstructions; ++i) {
+    body += "L" + std::to_string(i) + ":\n";
+    if (random.chance(0.25)) body += (random.chance(0.5) ? "@" : "@!") + predicate() + " ";
+    switch (random.below(10)) {
+      case 0:
+        body += "bra L" + std::to_string(i + 1 + random.below(kInstructions - i)) + ";";
+        break;
+      case 1:
+        body += "setp.gt.u32 " + predicate() + ", " + reg() + ", %r0;";
+        break;
+      case 2:
+        body += "ld.global.u8 " + reg() + ", [%rd5];";
+        break;
+      case 3:
+        body +=
+            "st.global.u32 [%rd6+" + std::to_string(128 * random.below(30)) + "], " + reg() + ";";
+        break;
+      case 4:
+        body += "and.b32 " + reg() + ", " + reg() + ", " + reg() + ";";
+        break;
+      case 5:
+        body += "selp.b32 " + reg() + ", " + reg() + ", " + reg() + ", " + predicate() + ";";
+        break;
+      case 6:
+        body += "st.shared.u32 [%r2], " + reg() + ";";
+        break;
+      case 7:
+        body += "ld.shared.u32 " + reg() + ", [%r2];";
+        break;
+      case 8:
+        body += "add.u32 " + reg() + ", " + reg() + ", %r0;";
+        break;
+      default:
+        body += "mov.u32 " + reg() + ", " + std::to_string(random.below(64)) + ";";
+        break;
+    }
+  }
+  return body + "L40:\n";
+}
+
+/// A way that no thread takes and that reads all registers gives all of them their labels at first.
+TEST(Validity, RegistersThatStartWithoutLabelsChangeNoReport) {
+  std::string reads;
+  for (int i = 8; i < 14; ++i) reads += "st.global.u32 [%rd3], %r" + std::to_string(i) + ";";
+  for (int i = 1; i < 3; ++i) reads += "@%p" + std::to_string(i) + " st.global.u32 [%rd3], %r0;";
+  std::size_t found = 0;
+  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+    const std::string body = random_body(seed);
+    const std::vector<Report> some = Watched(40).run(body);
+    const std::vector<Report> all = Watched(40).run("setp.gt.u32 %p3, %r0, 99; @%p3 bra NEVER;" +
+                                                    body + "bra END; NEVER:\n" + reads + "END:\n");
+    ASSERT_EQ(describe(some), describe(all)) << "seed " << seed << "\n" << body;
+    found += some.size();
+  }
+  EXPECT_GT(found, 300U);
+}
+
+TEST(Validity, AReductionIntoUndefinedMemoryLeavesItsOperandAsItIs) {
+  check({"red",
+         "mov.u32 %r8, %r0; red.global.add.u32 [%rd5], %r8; setp.lt.u32 %p1, %r0, 16;"
+         "@%p1 add.u32 %r8, %r1, 1; @!%p1 st.global.u32 [%rd6], %r8;",
          "", ""});
 }
 
