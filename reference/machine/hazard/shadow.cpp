@@ -12,22 +12,22 @@ Cells::Cells(std::uint64_t bytes) : count_((bytes + 3) / 4 + 1) {
   void* memory = mmap(nullptr, mapped_bytes(), PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) throw std::bad_alloc();
-  cells_ = static_cast<Cell*>(memory);
+  words_ = static_cast<std::uint32_t*>(memory);
 }
 
 Cells::~Cells() {
-  if (cells_ != nullptr) munmap(cells_, mapped_bytes());
+  if (words_ != nullptr) munmap(words_, mapped_bytes());
 }
 
 std::uint64_t Cells::mapped_bytes() const { return count_ * sizeof(Cell); }
 
 std::uint64_t Cells::resident_bytes() const {
-  if (cells_ == nullptr) return 0;
+  if (words_ == nullptr) return 0;
   const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
   constexpr std::uint64_t kPagesAtOnce = 1U << 16;
-  std::vector<unsigned char> resident(kPagesAtOnce);
+  std::vector<unsigned char> resident(std::min(kPagesAtOnce, (mapped_bytes() + page - 1) / page));
   std::uint64_t result = 0;
-  auto* const begin = reinterpret_cast<std::byte*>(cells_);
+  auto* const begin = reinterpret_cast<std::byte*>(words_);
   for (std::uint64_t at = 0; at < mapped_bytes(); at += kPagesAtOnce * page) {
     const std::uint64_t part = std::min(mapped_bytes() - at, kPagesAtOnce * page);
     if (mincore(begin + at, part, resident.data()) != 0) return mapped_bytes();
