@@ -152,13 +152,14 @@ class Races {
                      bool against_write, Found& found);
   bool is_stale(Ref ref, const Actor& actor) const;
   bool is_settled(Ref ref, Ref& ok, const Actor& actor) const;
-  bool write_is_settled(const Cell& cell, Actor& actor) const;
-  std::uint8_t grain(Ref ref) const;
+  template <bool Write>
+  bool settles(Ref write, Ref read, Actor& actor) const;
+  bool write_is_settled(Ref write, Actor& actor) const;
+  std::uint16_t grain(Ref ref) const;
   bool needs_no_lanes(Ref ref) const;
   bool are_alike(const Cells& cells, std::uint64_t index) const;
   std::uint32_t lanes_of(Ref ref, std::uint32_t mask, std::uint64_t offset) const;
-  template <bool Write>
-  bool needs_bytes(const Cell& cell, Actor& actor) const;
+  bool needs_bytes(const Cell& cell, const Actor& actor) const;
   template <bool Write>
   void touch(std::byte* at, std::uint32_t bytes, std::uint32_t lanes, Actor& actor);
   template <class Vector, bool Write>

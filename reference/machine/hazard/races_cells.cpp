@@ -59,7 +59,7 @@ std::uint32_t Races::lanes_of(Ref ref, std::uint32_t mask, std::uint64_t offset)
   return records_[ref].lanes_at(offset, mask);
 }
 
-std::uint8_t Races::grain(Ref ref) const {
+std::uint16_t Races::grain(Ref ref) const {
   return is_list(ref) ? nodes_[ref & ~kListBit].grain : records_[ref].grain();
 }
 
@@ -144,7 +144,9 @@ bool Races::add_reader(Cell& cell, std::byte* at, std::uint32_t lanes, Actor& ac
     const Ordered order = all_before(head, cell.read_lanes, actor, at, false, found);
     actor.what.strong = strong;
     if (order != Ordered::no) {
-      if (order == Ordered::everywhere && !strong && found.non_coherent == 0) actor.ok_read = head;
+      if (order == Ordered::everywhere && !strong && found.non_coherent == 0) {
+        actor.set_ok_read(head);
+      }
       cell.read = actor.record;
       cell.read_lanes = beside;
       return false;
@@ -185,7 +187,7 @@ void Races::check(const Cell& cell, std::byte* at, std::uint32_t bytes, std::uin
       } else if (found.non_coherent != 0) {
         report_non_coherent(actor.record, lanes, at, bytes, actor);
       } else if (order == Ordered::everywhere) {
-        actor.ok_read = cell.read;
+        actor.set_ok_read(cell.read);
       }
     }
     if (is_list(cell.write)) (actor.region == nullptr ? actor.block->places : places_).erase(at);
@@ -195,7 +197,7 @@ void Races::check(const Cell& cell, std::byte* at, std::uint32_t bytes, std::uin
 /// The usual case: a record that all lanes of the actor's group come after.
 inline bool Races::is_settled(Ref ref, Ref& ok, const Actor& actor) const {
   if (ref == kNobody || ref == ok) return true;
-  if (is_list(ref)) return false;
+  if (is_list(ref)) return actor.ok_lists[ref % actor.ok_lists.size()] == ref;
   if (!is_stale(ref, actor)) {
     const Record& record = records_[ref];
     const std::uint32_t index = record.warp - actor.block->first_warp;
@@ -208,9 +210,18 @@ inline bool Races::is_settled(Ref ref, Ref& ok, const Actor& actor) const {
   return true;
 }
 
-inline bool Races::write_is_settled(const Cell& cell, Actor& actor) const {
-  if (actor.what.non_coherent) return cell.write == kNobody;
-  return is_settled(cell.write, actor.ok_write, actor);
+inline bool Races::write_is_settled(Ref write, Actor& actor) const {
+  if (actor.what.non_coherent) return write == kNobody;
+  return is_settled(write, actor.ok_write, actor);
+}
+
+/// Whether all that is left to do at a word is to remember the access.
+template <bool Write>
+inline bool Races::settles(Ref write, Ref read, Actor& actor) const {
+  if (write == kSplit || !((!Write && actor.checked) || write_is_settled(write, actor))) {
+    return false;
+  }
+  return (!Write && read == actor.record) || is_settled(read, actor.ok_read, actor);
 }
 
 template <bool Write>
@@ -218,12 +229,12 @@ inline void Races::touch_cell(Cell& cell, std::byte* at, std::uint32_t bytes, st
                               Actor& actor) {
   const std::uint32_t beside = actor.beside(lanes);
   if constexpr (Write) {
-    if (!write_is_settled(cell, actor) || !is_settled(cell.read, actor.ok_read, actor)) {
+    if (!write_is_settled(cell.write, actor) || !is_settled(cell.read, actor.ok_read, actor)) {
       check<true>(cell, at, bytes, lanes, actor);
     }
     cell = {actor.record, beside, kNobody, 0};
   } else {
-    if (!actor.checked && !write_is_settled(cell, actor)) {
+    if (!actor.checked && !write_is_settled(cell.write, actor)) {
       check<false>(cell, at, bytes, lanes, actor);
     }
     if (cell.read == actor.record) {
@@ -266,21 +277,26 @@ std::uint32_t Races::split(const Cells& cells, std::uint64_t index) {
 }
 
 /// Whether the lanes in doubt are not the same for all bytes of a word.
-template <bool Write>
-bool Races::needs_bytes(const Cell& cell, Actor& actor) const {
-  if (!narrow_runs_ ||
-      (actor.what.grain() >= 2 && grain(cell.write) >= 2 && grain(cell.read) >= 2)) {
-    return false;
-  }
-  return !write_is_settled(cell, actor) ||
-         ((Write || cell.read != actor.record) && !is_settled(cell.read, actor.ok_read, actor));
+bool Races::needs_bytes(const Cell& cell, const Actor& actor) const {
+  return narrow_runs_ && (actor.what.grain() < 2 || grain(cell.write) < 2 || grain(cell.read) < 2);
 }
 
 template <bool Write>
 void Races::touch_word(std::uint64_t index, std::byte* at, std::uint32_t lanes, Actor& actor) {
   const Cells& cells = *actor.cells;
+  if (settles<Write>(cells.write()[index], cells.read()[index], actor)) [[likely]] {
+    std::uint32_t beside = actor.beside(lanes);
+    if constexpr (Write) {
+      cells.store(index, {actor.record, beside, kNobody, 0});
+    } else {
+      if (cells.read()[index] == actor.record) beside |= cells.read_lanes()[index];
+      cells.read()[index] = actor.record;
+      cells.read_lanes()[index] = beside;
+    }
+    return;
+  }
   Cell cell = cells.load(index);
-  if (cell.write != kSplit && !needs_bytes<Write>(cell, actor)) [[likely]] {
+  if (cell.write != kSplit && !needs_bytes(cell, actor)) {
     touch_cell<Write>(cell, at, 4, actor.what.lanes_at(4 * index, lanes), actor);
     cells.store(index, cell);
     return;
@@ -308,14 +324,14 @@ bool Races::are_alike(const Cells& cells, std::uint64_t index) const {
          (equal(cells.read_lanes()) || needs_no_lanes(cells.read()[index]));
 }
 
-/// Words of one lane, one or four.
+/// Words of one lane, one or four, in some of which something is in doubt.
 template <bool Write>
 void Races::touch_unit(std::uint64_t index, std::uint32_t words, std::byte* at, std::uint32_t lanes,
                        Actor& actor) {
   const Cells& cells = *actor.cells;
   if (words == 4 && cells.write()[index] != kSplit && are_alike(cells, index)) {
     Cell cell = cells.load(index);
-    if (!needs_bytes<Write>(cell, actor)) {
+    if (!needs_bytes(cell, actor)) {
       touch_cell<Write>(cell, at, 16, actor.what.lanes_at(4 * index, lanes), actor);
       for (std::uint64_t i = 0; i < 4; ++i) cells.store(index + i, cell);
       return;
@@ -339,6 +355,7 @@ inline void Races::touch_vectors(std::uint64_t index, std::uint32_t words, std::
     Ref* const write = actor.cells->write() + index + i;
     Ref* const read = actor.cells->read() + index + i;
     std::uint32_t done = 0;
+    std::uint32_t settled = 0;  // they are not what nearly all show, and yet nothing is in doubt
     for (;;) {
       const auto w = load<Vector>(write);
       const auto r = load<Vector>(read);
@@ -351,7 +368,12 @@ inline void Races::touch_vectors(std::uint64_t index, std::uint32_t words, std::
         }
         read_ok |= (r == record) | known;
       }
-      const std::uint32_t left = ~bits_of(write_ok & read_ok) & kAll & ~done;
+      std::uint32_t left = ~bits_of(write_ok & read_ok) & kAll & ~(done | settled);
+      while (left != 0 &&
+             settles<Write>(write[std::countr_zero(left)], read[std::countr_zero(left)], actor)) {
+        settled |= left & -left;
+        left &= left - 1;
+      }
       if (left != 0) [[unlikely]] {
         const std::uint32_t first =
             static_cast<std::uint32_t>(std::countr_zero(left)) & ~(unit - 1);
@@ -382,7 +404,7 @@ inline void Races::touch_vectors(std::uint64_t index, std::uint32_t words, std::
 
 template <bool Write>
 void Races::touch(std::byte* at, std::uint32_t bytes, std::uint32_t lanes, Actor& actor) {
-  if (!find_cells(actor, at, !Write)) return;
+  if (!actor.holds(at) && !find_cells(actor, at, !Write)) return;
   const std::uint64_t offset = actor.offset(at);
   if (((offset | bytes) & 15U) == 0) {
     return touch_vectors<Four, Write>(offset / 4, bytes / 4, at, lanes, actor);
@@ -418,7 +440,7 @@ bool Races::writes_are_settled(std::byte* at, std::uint32_t bytes, Actor& actor)
   for (std::uint64_t i = offset / 4; i <= (offset + bytes - 1) / 4; ++i) {
     const Ref write = actor.cells->write()[i];
     if (write == actor.ok_write || write == kNobody) continue;
-    if (!write_is_settled({write, 0, kNobody, 0}, actor)) return false;
+    if (!write_is_settled(write, actor)) return false;
   }
   return true;
 }
@@ -429,7 +451,7 @@ void Races::check_read(std::byte* at, std::uint32_t bytes, std::uint32_t lanes, 
   const std::uint64_t offset = actor.offset(at);
   const Cells& cells = *actor.cells;
   const auto look = [&](const Cell& cell, std::uint32_t i, std::uint32_t width) {
-    if (!write_is_settled(cell, actor)) check<false>(cell, at + i, width, lanes, actor);
+    if (!write_is_settled(cell.write, actor)) check<false>(cell, at + i, width, lanes, actor);
   };
   for (std::uint32_t i = 0; i < bytes;) {
     const std::uint64_t index = (offset + i) / 4;

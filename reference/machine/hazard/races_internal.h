@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <string>
 
 #include "reference/machine/hazard/races.h"
@@ -38,7 +39,8 @@ struct Races::Actor {
   // What came before the actor, at whichever of its places: no list of writes where it writes.
   Ref ok_write = kNobody;
   Ref ok_read = kNobody;
-  bool checked = false;  ///< against the writes before it
+  std::array<Ref, 8> ok_lists{};  ///< of reads, by number
+  bool checked = false;           ///< against the writes before it
 
   // Who had read a place when the actor was added to it last, by which lanes if that matters, and
   // what that gave: neighbours are often alike.
@@ -59,7 +61,14 @@ struct Races::Actor {
   void enter(Group& other) {
     group = &other;
     ok_write = ok_read = read_before = kNobody;
+    ok_lists = {};
   }
+  void set_ok_read(Ref ref) {
+    ok_read = ref;
+    if (is_list(ref)) ok_lists[ref % ok_lists.size()] = ref;
+  }
+  /// Whether its cells are those of `at`.
+  bool holds(const std::byte* at) const { return cells != nullptr && at >= begin && at < end; }
   std::uint64_t offset(const std::byte* at) const {
     return static_cast<std::uint64_t>(at - begin) + bias;
   }

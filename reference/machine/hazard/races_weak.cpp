@@ -61,7 +61,7 @@ void Races::enter(Actor& actor, const Context& x, Space space) const {
 
 /// The cells of the part of memory that `at` lies in.
 bool Races::find_cells(Actor& actor, std::byte* at, bool read) {
-  if (actor.cells != nullptr && at >= actor.begin && at < actor.end) return true;
+  if (actor.holds(at)) return true;
   if (read && at >= constant_begin_ && at < constant_end_) return false;
   Region* region = region_of(at);
   if (region == nullptr) return false;
@@ -92,7 +92,7 @@ bool Races::become_run(Actor& actor, std::byte* run, std::uint32_t bytes_of_lane
     return false;
   }
   actor.what.who = Who::run;
-  actor.what.lane_shift = static_cast<std::uint8_t>(std::countr_zero(bytes_of_lane));
+  actor.what.lane_shift = static_cast<std::uint16_t>(std::countr_zero(bytes_of_lane));
   actor.what.phase = static_cast<std::uint16_t>(offset % (kLanes * bytes_of_lane));
   return true;
 }

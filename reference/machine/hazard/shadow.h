@@ -1,7 +1,10 @@
 #pragma once
 
+#include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -20,9 +23,9 @@ struct Record {
   std::uint32_t warp = 0;   ///< number in the launch
   std::uint32_t epoch = 0;  ///< of the warp, or of its asynchronous copies
   std::uint32_t pc = 0;
-  std::uint16_t phase = 0;      ///< of a run: where it begins, modulo its length
-  std::uint8_t bytes = 0;       ///< of one element
-  std::uint8_t lane_shift = 0;  ///< of a run: logarithm of a lane's bytes
+  std::uint16_t phase = 0;       ///< of a run: where it begins, modulo its length
+  std::uint16_t lane_shift = 0;  ///< of a run: logarithm of a lane's bytes
+  std::uint8_t bytes = 0;        ///< of one element
   Who who = Who::cell;
   bool write = false;
   bool async = false;
@@ -39,8 +42,8 @@ struct Record {
   }
   /// Logarithm of how many bytes, aligned to that, were surely accessed by the same lanes if one
   /// reference says it.
-  std::uint8_t grain() const { return who == Who::run ? lane_shift : kCoarse; }
-  static constexpr std::uint8_t kCoarse = 16;
+  std::uint16_t grain() const { return who == Who::run ? lane_shift : kCoarse; }
+  static constexpr std::uint16_t kCoarse = 16;
   /// The same lane of both accessed each place.
   bool aligned_with(const Record& other) const {
     return who == Who::run && other.who == Who::run && phase == other.phase &&
@@ -55,8 +58,13 @@ struct Record {
     return record;
   }
 
-  friend bool operator==(const Record&, const Record&) = default;
+  /// Word by word: compilers compare member by member.
+  friend bool operator==(const Record& a, const Record& b) {
+    using Words = std::array<std::uint64_t, 3>;
+    return std::bit_cast<Words>(a) == std::bit_cast<Words>(b);
+  }
 };
+static_assert(std::has_unique_object_representations_v<Record>);
 
 /// Who accessed a place: 0, nobody; a record, with the lanes of it beside (Who::cell); or a list,
 /// by its number with the highest bit set.
@@ -89,12 +97,12 @@ struct Node {
   std::uint32_t version = 0;  ///< of a strong write: its number at its place
   /// All records of the list are strong at gpu scope and of the same size.
   bool uniform = false;
-  std::uint8_t grain = 0;  ///< the least of its records
+  std::uint16_t grain = 0;  ///< the least of its records
 };
 
-/// Cells of a stretch of memory, zero at first; pages that nothing touches cost nothing. Each
-/// member of all cells lies together, so that accesses of many words compare and set them by
-/// vectors; the lanes beside a reference that needs none are left as they are.
+/// Cells of a stretch of memory, zero at first; pages of a large one that nothing touches cost
+/// nothing. Each member of all cells lies together, so that accesses of many words compare and set
+/// them by vectors; the lanes beside a reference that needs none are left as they are.
 class Cells {
  public:
   Cells() = default;
