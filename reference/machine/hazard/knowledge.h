@@ -68,6 +68,11 @@ struct WarpClock {
   /// Records of the instructions that ran last, by pc.
   static constexpr std::size_t kRecent = 32;
   std::uint32_t recent[kRecent] = {};
+  /// Records of runs (Who::run) since its epochs changed: each place that a run begins at has its
+  /// own, so that there is a limit to them.
+  static constexpr std::uint32_t kMostRuns = 1024;
+  std::uint32_t runs = 0;
+  std::uint32_t runs_epoch = 0;
 
   /// The group of exactly `lanes`, which know the same.
   Group& part(Group& group, std::uint32_t lanes_of_group);

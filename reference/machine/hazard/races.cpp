@@ -1,18 +1,13 @@
 #include "reference/machine/hazard/races.h"
 
-#include <fmt/format.h>
-#include <immintrin.h>
-
 #include <algorithm>
-#include <bit>
-#include <cstring>
 
 #include "reference/machine/exec/lanes.h"
 #include "reference/machine/hazard/races_internal.h"
-#include "reference/machine/hazard/site_of.h"
 #include "reference/support/error.h"
 
-// Cells and who touches them. What threads know of each other is in races_order.cpp.
+// What is kept of a launch: blocks, allocations, records and lists of them. Who touches cells is in
+// races_cells.cpp, what threads know of each other in races_order.cpp.
 
 namespace bitgate::machine::hazard {
 
@@ -20,18 +15,6 @@ namespace {
 
 constexpr std::uint32_t kMostRecords = kListBit - 1;
 constexpr std::size_t kRoom = std::size_t{1} << 14;  // of records and lists at first
-
-/// Whether four cells are equal.
-bool are_alike(const Cell* cell) {
-  const auto load = [&](int i) {
-    return _mm_loadu_si128(reinterpret_cast<const __m128i*>(cell + i));
-  };
-  const __m128i first = load(0);
-  const __m128i differ =
-      _mm_or_si128(_mm_xor_si128(first, load(1)),
-                   _mm_or_si128(_mm_xor_si128(first, load(2)), _mm_xor_si128(first, load(3))));
-  return _mm_testz_si128(differ, differ) != 0;
-}
 
 }  // namespace
 
@@ -130,27 +113,32 @@ Races::Region* Races::region_of(const std::byte* host) {
 void Races::release(std::uint64_t address) {
   std::erase_if(regions_, [&](const auto& region) { return region->address == address; });
   last_region_ = nullptr;
+  constant_begin_ = constant_end_ = nullptr;
 }
 
 std::uint32_t Races::record(WarpClock& warp, const Record& record) {
+  const std::uint32_t place = record.phase >> record.lane_shift;
   std::uint32_t& recent =
-      warp.recent[(record.pc * 2 + (record.write ? 1U : 0U)) % WarpClock::kRecent];
+      warp.recent[(record.pc * 2 + (record.write ? 1U : 0U) + place * 5) % WarpClock::kRecent];
   if (recent != 0 && records_[recent] == record) return recent;
   if (records_.size() >= kMostRecords) {
     throw_fault(Fault::Kind::unsupported, -1, "unsupported: races among more than 2^31 accesses");
   }
   recent = static_cast<std::uint32_t>(records_.size());
   records_.push_back(record);
+  if (record.who == Who::run) ++warp.runs;
+  narrow_runs_ = narrow_runs_ || record.grain() < 2;
   return recent;
 }
 
 Ref Races::push(Ref next, std::uint32_t record, std::uint32_t lanes, std::uint32_t version) {
-  Node node{next, record, lanes, version, false};
   const Record& what = records_[record];
+  Node node{next, record, lanes, version, false, what.grain()};
   node.uniform = what.strong && !what.cta_scope;
-  if (node.uniform && next != kNobody) {
+  if (next != kNobody) {
     const Node& tail = nodes_[next & ~kListBit];
-    node.uniform = tail.uniform && records_[tail.record].bytes == what.bytes;
+    node.uniform = node.uniform && tail.uniform && records_[tail.record].bytes == what.bytes;
+    node.grain = std::min(node.grain, tail.grain);
   }
   const std::uint32_t hash = (next * 0x9e3779b1U) ^ (record * 0x85ebca6bU) ^ (lanes * 0xc2b2ae35U);
   std::uint32_t& recent = recent_nodes_[(hash >> 22) % recent_nodes_.size()];
@@ -169,351 +157,6 @@ Ref Races::push(Ref next, std::uint32_t record, std::uint32_t lanes, std::uint32
   return recent | kListBit;
 }
 
-Races::Ordered Races::all_before(Ref ref, std::uint32_t lanes, const Actor& actor,
-                                 const std::byte* at, bool against_write, Found& found) {
-  const auto stale = [&](Ref r) {
-    return is_list(r) ? (r & ~kListBit) < actor.block->first_node : r < actor.block->first_record;
-  };
-  if (ref == kNobody || (actor.region == nullptr && stale(ref))) return Ordered::everywhere;
-  Ordered result = Ordered::everywhere;
-  const auto look = [&](std::uint32_t number, std::uint32_t of, const Node* node) {
-    const Record& record = records_[number];
-    if (!against_write && record.non_coherent) {
-      found.non_coherent = number;
-      found.non_coherent_lanes = of;
-    }
-    if (actor.what.strong && morally_strong(record, actor)) {
-      result = std::min(result, Ordered::here);
-      return true;
-    }
-    Ordered order = before(record, of, actor);
-    if (order == Ordered::no && node != nullptr && observed(*node, actor, at)) {
-      order = Ordered::here;
-    }
-    result = std::min(result, order);
-    if (order != Ordered::no) return true;
-    found.record = number;
-    found.lanes = of;
-    return false;
-  };
-  if (!is_list(ref)) {
-    look(ref, lanes, nullptr);
-    return result;
-  }
-  const Node& head = nodes_[ref & ~kListBit];
-  if (actor.what.strong && !actor.what.cta_scope && head.uniform &&
-      records_[head.record].bytes == actor.what.bytes) {
-    return Ordered::here;
-  }
-  for (Ref i = ref; i != kNobody; i = nodes_[i & ~kListBit].next) {
-    const Node& node = nodes_[i & ~kListBit];
-    if (!look(node.record, node.lanes, &node)) return Ordered::no;
-  }
-  return result;
-}
-
-void Races::add_reader(Cell& cell, std::byte* at, std::uint32_t lanes, Actor& actor) {
-  Found found;
-  const auto replaces = [&](std::uint32_t number) {
-    const Record& old = records_[number];
-    return (!actor.what.strong || old.strong) && (actor.what.non_coherent || !old.non_coherent);
-  };
-  const Ref head = cell.read;
-  const bool list = is_list(head);
-  const std::uint32_t latest = list ? nodes_[head & ~kListBit].record : head;
-  const std::uint32_t latest_lanes = list ? nodes_[head & ~kListBit].lanes : cell.read_lanes;
-  if (list && latest == actor.record) {
-    if ((lanes & ~latest_lanes) == 0) return;
-    cell.read = push(nodes_[head & ~kListBit].next, latest, latest_lanes | lanes, 0);
-    return;
-  }
-  // A strong reader exempts itself from much; whom it replaces must come before it all the same.
-  const bool strong = actor.what.strong;
-  if (replaces(latest)) {
-    actor.what.strong = false;
-    const Ordered order = all_before(head, cell.read_lanes, actor, at, false, found);
-    actor.what.strong = strong;
-    if (order != Ordered::no) {
-      if (order == Ordered::everywhere && !strong && found.non_coherent == 0) actor.ok_read = head;
-      cell.read = actor.record;
-      cell.read_lanes = lanes;
-      return;
-    }
-    if (list && before(records_[latest], latest_lanes, actor) != Ordered::no) {
-      cell.read = push(nodes_[head & ~kListBit].next, actor.record, lanes, 0);
-      return;
-    }
-  }
-  const Ref tail = list ? head : push(kNobody, head, cell.read_lanes, 0);
-  cell.read = push(tail, actor.record, lanes, 0);
-}
-
-template <bool Write>
-void Races::check_slowly(Cell& cell, std::byte* at, std::uint32_t bytes, std::uint32_t lanes,
-                         Actor& actor) {
-  actor.lanes = lanes;
-  if (cell.write != kNobody && cell.write != actor.ok_write) {
-    Found found;
-    const Ordered order = all_before(cell.write, cell.write_lanes, actor, at, true, found);
-    if (order == Ordered::no) {
-      report(found, at, bytes, lanes, actor, Write);
-    } else if (!Write && actor.what.non_coherent) {
-      const Ref ref = cell.write;
-      const bool list = is_list(ref);
-      report_non_coherent(list ? nodes_[ref & ~kListBit].record : ref,
-                          list ? nodes_[ref & ~kListBit].lanes : cell.write_lanes, at, bytes,
-                          actor);
-    } else if (order == Ordered::everywhere) {
-      actor.ok_write = cell.write;
-    }
-  }
-  if constexpr (Write) {
-    if (cell.read != kNobody && cell.read != actor.ok_read) {
-      Found found;
-      const Ordered order = all_before(cell.read, cell.read_lanes, actor, at, false, found);
-      if (order == Ordered::no) {
-        report(found, at, bytes, lanes, actor, true);
-      } else if (found.non_coherent != 0) {
-        report_non_coherent(actor.record, lanes, at, bytes, actor);
-      } else if (order == Ordered::everywhere) {
-        actor.ok_read = cell.read;
-      }
-    }
-    if (is_list(cell.write) && cell.write != kSplit) {
-      (actor.region == nullptr ? actor.block->places : places_).erase(at);
-    }
-  }
-}
-
-/// The usual case: a record that all lanes of the actor's group come after.
-inline bool Races::is_known(Ref ref, const Actor& actor) const {
-  if (is_list(ref)) return false;
-  const Record& record = records_[ref];
-  const std::uint32_t index = record.warp - actor.block->first_warp;
-  return index < warps_per_block_ &&
-         actor.group->seen[index + (record.async ? warps_per_block_ : 0)] >= record.epoch;
-}
-
-template <bool Write>
-inline void Races::touch_cell(Cell& cell, std::byte* at, std::uint32_t bytes, std::uint32_t lanes,
-                              Actor& actor) {
-  if constexpr (Write) {
-    if ((cell.write != kNobody && cell.write != actor.ok_write && !is_known(cell.write, actor)) ||
-        (cell.read != kNobody && cell.read != actor.ok_read &&
-         (actor.region != nullptr || !is_known(cell.read, actor)))) {
-      check_slowly<true>(cell, at, bytes, lanes, actor);
-    }
-    cell = {actor.record, lanes, kNobody, 0};
-  } else {
-    if (cell.write != kNobody && cell.write != actor.ok_write &&
-        (actor.what.non_coherent || !is_known(cell.write, actor))) {
-      check_slowly<false>(cell, at, bytes, lanes, actor);
-    }
-    if (cell.read == actor.record) {
-      cell.read_lanes |= lanes;
-    } else if (cell.read == kNobody || cell.read == actor.ok_read ||
-               (actor.region == nullptr && is_known(cell.read, actor))) {
-      cell.read = actor.record;
-      cell.read_lanes = lanes;
-    } else if (cell.read == actor.read_before && cell.read_lanes == actor.read_before_lanes &&
-               lanes == actor.reading_lanes) {
-      cell.read = actor.read_after;
-    } else {
-      actor.read_before = cell.read;
-      actor.read_before_lanes = cell.read_lanes;
-      actor.reading_lanes = lanes;
-      actor.lanes = lanes;
-      add_reader(cell, at, lanes, actor);
-      // Where it did not become a list, the lanes beside it have changed as well.
-      if (!is_list(cell.read)) actor.read_before = kNobody;
-      actor.read_after = cell.read;
-    }
-  }
-}
-
-ByteCells& Races::split(Cell& cell) {
-  if (cell.write == kSplit) return byte_cells_[cell.write_lanes];
-  std::uint32_t number = 0;
-  if (free_byte_cells_.empty()) {
-    number = static_cast<std::uint32_t>(byte_cells_.size());
-    byte_cells_.emplace_back();
-  } else {
-    number = free_byte_cells_.back();
-    free_byte_cells_.pop_back();
-  }
-  for (Cell& byte : byte_cells_[number].byte) byte = cell;
-  cell = {kSplit, number, kNobody, 0};
-  return byte_cells_[number];
-}
-
-/// The cells of the part of memory that `at` lies in.
-bool Races::find_cells(Actor& actor, std::byte* at, bool read) {
-  if (actor.cells != nullptr && at >= actor.begin && at < actor.end) return true;
-  if (read && at >= actor.constant_begin && at < actor.constant_end) return false;
-  Region* region = region_of(at);
-  if (region == nullptr) return false;
-  if (region->read_only && read) {
-    actor.constant_begin = region->begin;
-    actor.constant_end = region->end;
-    return false;
-  }
-  actor.region = region;
-  actor.cells = region->cells.data();
-  actor.begin = region->begin;
-  actor.end = region->end;
-  actor.bias = region->bias;
-  return actor.cells != nullptr;
-}
-
-template <bool Write>
-void Races::touch_words(Cell* cell, std::byte* at, std::uint32_t bytes, std::uint32_t lanes,
-                        Actor& actor) {
-  for (std::uint32_t i = 0; i < bytes; i += 4, ++cell) {
-    if (cell->write != kSplit) [[likely]] {
-      touch_cell<Write>(*cell, at + i, 4, lanes, actor);
-      continue;
-    }
-    const std::uint32_t number = cell->write_lanes;
-    for (std::uint32_t b = 0; b < 4; ++b) {
-      touch_cell<Write>(byte_cells_[number].byte[b], at + i + b, 1, lanes, actor);
-    }
-    if constexpr (Write) {
-      *cell = byte_cells_[number].byte[0];
-      free_byte_cells_.push_back(number);
-    }
-  }
-}
-
-template <bool Write>
-void Races::touch(std::byte* at, std::uint32_t bytes, std::uint32_t lanes, Actor& actor) {
-  if (!find_cells(actor, at, !Write)) return;
-  const std::uint64_t offset = static_cast<std::uint64_t>(at - actor.begin) + actor.bias;
-  Cell* cell = actor.cells + offset / 4;
-  if (((offset | bytes) & 15U) == 0) {
-    for (std::uint32_t i = 0; i < bytes; i += 16, cell += 4) {
-      // Four words that are alike stay so.
-      if (cell->write != kSplit && are_alike(cell)) [[likely]] {
-        touch_cell<Write>(*cell, at + i, 16, lanes, actor);
-        cell[1] = cell[2] = cell[3] = cell[0];
-      } else {
-        touch_words<Write>(cell, at + i, 16, lanes, actor);
-      }
-    }
-    return;
-  }
-  if (((offset | bytes) & 3U) == 0) return touch_words<Write>(cell, at, bytes, lanes, actor);
-  for (std::uint32_t i = 0; i < bytes; ++i) {
-    const std::uint64_t place = offset + i;
-    split(actor.cells[place / 4]);
-    const std::uint32_t number = actor.cells[place / 4].write_lanes;
-    touch_cell<Write>(byte_cells_[number].byte[place % 4], at + i, 1, lanes, actor);
-  }
-}
-
-void Races::access(Context& x, const Op& op, const MemoryAccess& access) {
-  if (access.space != Space::shared && access.space != Space::global) return;
-  const Traits& traits = this->traits(x.pc);
-  of(*x.warp).accessed |= access.collective ? x.active : access.lanes;
-  if (traits.strong()) {
-    strong_access(x, op, access, traits);
-  } else {
-    weak_access(x, op, access);
-  }
-}
-
-void Races::enter(Actor& actor, const Context& x, Space space) const {
-  if (space != Space::shared) return;
-  actor.cells = actor.block->shared.data();
-  actor.begin = x.block->shared.data();
-  actor.end = actor.begin + x.block->shared_bytes;
-}
-
-namespace {
-
-/// Whether all lanes' addresses are one.
-bool one_address(const MemoryAccess& access) {
-  if (access.run != nullptr || std::popcount(access.lanes) < 2) return false;
-  const std::byte* first = access.at(static_cast<std::size_t>(std::countr_zero(access.lanes)));
-  for (std::uint32_t left = access.lanes; left != 0; left &= left - 1) {
-    if (access.at(static_cast<std::size_t>(std::countr_zero(left))) != first) return false;
-  }
-  return true;
-}
-
-}  // namespace
-
-void Races::weak_access(Context& x, const Op&, const MemoryAccess& access) {
-  BlockRaces& block = of(*x.block);
-  WarpClock& warp = of(*x.warp);
-  const Traits& traits = this->traits(x.pc);
-  const bool write = access.access == Access::write;
-  Record what = record_of(warp, x.pc, access, traits);
-  what.non_coherent = traits.non_coherent;
-  Actor actor(block, warp, what);
-  actor.access = &access;
-  actor.together = access.collective ? x.active : access.lanes;
-  enter(actor, x, access.space);
-  if (actor.cells == nullptr &&
-      !find_cells(actor, access.at(static_cast<std::size_t>(std::countr_zero(access.lanes))),
-                  !write)) {
-    // All of it in one allocation is the rule; others are looked at lane by lane below.
-    if (access.run != nullptr) return;
-  }
-  actor.record = record(warp, what);
-  const bool together = access.collective || (!write && one_address(access));
-  const auto visit = [&](std::byte* at, std::uint32_t lanes) {
-    if (write) {
-      touch<true>(at, access.bytes, lanes, actor);
-    } else {
-      touch<false>(at, access.bytes, lanes, actor);
-    }
-  };
-  for (std::size_t i = 0; i < warp.groups.size(); ++i) {
-    Group& group = warp.groups[i];
-    const std::uint32_t lanes = group.lanes & actor.together;
-    if (lanes == 0) continue;
-    actor.group = &group;
-    actor.ok_write = actor.ok_read = actor.read_before = kNobody;
-    if (together) {
-      std::uint32_t rows = access.collective ? access.lanes : access.lanes & -access.lanes;
-      each_lane(rows, [&](std::size_t lane) { visit(access.at(lane), lanes); });
-    } else {
-      each_lane(lanes, [&](std::size_t lane) { visit(access.at(lane), kLaneBit[lane]); });
-    }
-  }
-}
-
-void Races::copy_issued(Context& x, const Op&, const PendingCopy& copy) {
-  BlockRaces& block = of(*x.block);
-  WarpClock& warp = of(*x.warp);
-  warp.accessed |= copy.mask;
-  Record what;
-  what.warp = warp.number;
-  what.epoch = warp.async_now;
-  what.pc = x.pc;
-  what.async = true;
-  for (const bool write : {false, true}) {
-    what.write = write;
-    what.bytes = copy.bytes;
-    Actor actor(block, warp, what);
-    actor.together = copy.mask;
-    if (write) enter(actor, x, Space::shared);
-    actor.record = record(warp, what);
-    for (Group& group : warp.groups) {
-      actor.group = &group;
-      actor.ok_write = actor.ok_read = actor.read_before = kNobody;
-      each_lane(group.lanes & copy.mask, [&](std::size_t lane) {
-        if (write) {
-          touch<true>(copy.destination[lane], copy.bytes, kLaneBit[lane], actor);
-        } else if (copy.source_bytes[lane] != 0) {
-          touch<false>(const_cast<std::byte*>(copy.source[lane]), copy.source_bytes[lane],
-                       kLaneBit[lane], actor);
-        }
-      });
-    }
-  }
-}
-
 std::uint64_t Races::bytes() const {
   std::uint64_t result = records_.capacity() * sizeof(Record) + nodes_.capacity() * sizeof(Node) +
                          byte_cells_.capacity() * sizeof(ByteCells);
@@ -527,8 +170,5 @@ std::uint64_t Races::bytes() const {
   }
   return result;
 }
-
-template void Races::touch<true>(std::byte*, std::uint32_t, std::uint32_t, Actor&);
-template void Races::touch<false>(std::byte*, std::uint32_t, std::uint32_t, Actor&);
 
 }  // namespace bitgate::machine::hazard

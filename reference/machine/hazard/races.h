@@ -136,29 +136,53 @@ class Races {
   static bool is_whole(const WarpClock& warp, std::uint32_t lanes);
   void set_copies_done(const Warp& warp, std::uint32_t lanes, std::uint32_t epoch);
 
-  // Weak accesses, and who touched a cell (races.cpp).
+  // Weak accesses (races_weak.cpp).
   void enter(Actor& actor, const Context& x, Space space) const;
   bool find_cells(Actor& actor, std::byte* at, bool read);
-  void weak_access(Context& x, const Op& op, const MemoryAccess& access);
+  bool is_constant(const MemoryAccess& access) const;
+  void weak_access(Context& x, const MemoryAccess& access, const Traits& traits);
+  bool become_run(Actor& actor, std::byte* run, std::uint32_t bytes_of_lane) const;
+  void touch_run(Actor& actor, std::byte* run, std::uint32_t bytes_of_lane);
+  void touch_rows(Actor& actor, std::uint32_t lanes);
+  void touch_lanes(Actor& actor, std::uint32_t lanes);
+  void read_by_address(Actor& actor, std::uint32_t lanes);
+
+  // Who touched a cell (races_cells.cpp).
   Ordered all_before(Ref ref, std::uint32_t lanes, const Actor& actor, const std::byte* at,
                      bool against_write, Found& found);
+  bool is_stale(Ref ref, const Actor& actor) const;
+  bool is_settled(Ref ref, Ref& ok, const Actor& actor) const;
+  template <bool Write>
+  bool settles(Ref write, Ref read, Actor& actor) const;
+  bool write_is_settled(Ref write, Actor& actor) const;
+  std::uint16_t grain(Ref ref) const;
+  bool needs_no_lanes(Ref ref) const;
+  bool are_alike(const Cells& cells, std::uint64_t index) const;
+  std::uint32_t lanes_of(Ref ref, std::uint32_t mask, std::uint64_t offset) const;
+  bool needs_bytes(const Cell& cell, const Actor& actor) const;
   template <bool Write>
   void touch(std::byte* at, std::uint32_t bytes, std::uint32_t lanes, Actor& actor);
+  template <class Vector, bool Write>
+  void touch_vectors(std::uint64_t index, std::uint32_t words, std::byte* at, std::uint32_t lanes,
+                     Actor& actor);
   template <bool Write>
-  void touch_words(Cell* cell, std::byte* at, std::uint32_t bytes, std::uint32_t lanes,
-                   Actor& actor);
-  bool is_known(Ref ref, const Actor& actor) const;
+  void touch_unit(std::uint64_t index, std::uint32_t words, std::byte* at, std::uint32_t lanes,
+                  Actor& actor);
+  template <bool Write>
+  void touch_word(std::uint64_t index, std::byte* at, std::uint32_t lanes, Actor& actor);
   template <bool Write>
   void touch_cell(Cell& cell, std::byte* at, std::uint32_t bytes, std::uint32_t lanes,
                   Actor& actor);
   template <bool Write>
-  void check_slowly(Cell& cell, std::byte* at, std::uint32_t bytes, std::uint32_t lanes,
-                    Actor& actor);
-  void add_reader(Cell& cell, std::byte* at, std::uint32_t lanes, Actor& actor);
-  ByteCells& split(Cell& cell);
+  void check(const Cell& cell, std::byte* at, std::uint32_t bytes, std::uint32_t lanes,
+             Actor& actor);
+  bool writes_are_settled(std::byte* at, std::uint32_t bytes, Actor& actor);
+  void check_read(std::byte* at, std::uint32_t bytes, std::uint32_t lanes, Actor& actor);
+  bool add_reader(Cell& cell, std::byte* at, std::uint32_t lanes, Actor& actor);
+  std::uint32_t split(const Cells& cells, std::uint64_t index);
 
   // Strong accesses (races_strong.cpp).
-  void strong_access(Context& x, const Op& op, const MemoryAccess& access, const Traits& traits);
+  void strong_access(Context& x, const MemoryAccess& access, const Traits& traits);
   void strong_lane(Actor& actor, const Traits& traits, std::byte* at, std::uint32_t bytes,
                    std::uint32_t lane, bool write);
   void observe(Actor& actor, const Traits& traits, SyncPlace& place, std::uint32_t lane);
@@ -187,10 +211,14 @@ class Races {
   std::vector<Record> records_;
   std::vector<Node> nodes_;
   std::array<std::uint32_t, 1024> recent_nodes_{};
+  bool narrow_runs_ = false;  ///< there is a record whose words have several lanes
   std::vector<ByteCells> byte_cells_;
   std::vector<std::uint32_t> free_byte_cells_;
   std::vector<std::unique_ptr<Region>> regions_;  ///< by host address
   Region* last_region_ = nullptr;
+  // The part that was read last of those that nobody writes: no reads of it are remembered.
+  const std::byte* constant_begin_ = nullptr;
+  const std::byte* constant_end_ = nullptr;
   SyncPlaces places_;
   std::vector<std::unique_ptr<BlockRaces>> blocks_;
   std::vector<std::unique_ptr<BlockRaces>> free_;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <string>
 
 #include "reference/machine/hazard/races.h"
@@ -29,22 +30,22 @@ struct Races::Actor {
   const MemoryAccess* access = nullptr;
 
   // Where it is: a part of memory with its cells.
-  Cell* cells = nullptr;
+  const Cells* cells = nullptr;
   std::byte* begin = nullptr;
   std::byte* end = nullptr;
   std::uint64_t bias = 0;
   const Region* region = nullptr;  ///< null: shared memory
-  // A part that nobody writes, of which no reads are remembered.
-  const std::byte* constant_begin = nullptr;
-  const std::byte* constant_end = nullptr;
 
-  // What came before all lanes of the group, whichever lane did it.
+  // What came before the actor, at whichever of its places: no list of writes where it writes.
   Ref ok_write = kNobody;
   Ref ok_read = kNobody;
+  std::array<Ref, 8> ok_lists{};  ///< of reads, by number
+  bool checked = false;           ///< against the writes before it
 
-  // Who had read a place when the actor was added to it last, by which lanes, and what that gave:
-  // neighbours are often alike.
+  // Who had read a place when the actor was added to it last, by which lanes if that matters, and
+  // what that gave: neighbours are often alike.
   Ref read_before = kNobody;
+  bool before_needs_lanes = false;
   std::uint32_t read_before_lanes = 0;
   std::uint32_t reading_lanes = 0;
   Ref read_after = kNobody;
@@ -56,6 +57,23 @@ struct Races::Actor {
   std::byte* last_end = nullptr;
 
   Actor(BlockRaces& b, WarpClock& w, const Record& r) : block(&b), warp(&w), what(r) {}
+
+  void enter(Group& other) {
+    group = &other;
+    ok_write = ok_read = read_before = kNobody;
+    ok_lists = {};
+  }
+  void set_ok_read(Ref ref) {
+    ok_read = ref;
+    if (is_list(ref)) ok_lists[ref % ok_lists.size()] = ref;
+  }
+  /// Whether its cells are those of `at`.
+  bool holds(const std::byte* at) const { return cells != nullptr && at >= begin && at < end; }
+  std::uint64_t offset(const std::byte* at) const {
+    return static_cast<std::uint64_t>(at - begin) + bias;
+  }
+  /// What stands beside a reference to its record.
+  std::uint32_t beside(std::uint32_t of) const { return what.who == Who::cell ? of : 0; }
 };
 
 /// An access that another one is not ordered after.
@@ -65,6 +83,12 @@ struct Races::Found {
   std::uint32_t non_coherent = 0;  ///< a `.nc` read among those that are ordered
   std::uint32_t non_coherent_lanes = 0;
 };
+
+/// Of a block whose shared memory lay here before.
+inline bool Races::is_stale(Ref ref, const Actor& actor) const {
+  return actor.region == nullptr && (is_list(ref) ? (ref & ~kListBit) < actor.block->first_node
+                                                  : ref < actor.block->first_record);
+}
 
 /// What is remembered of an access, but for how strong it is.
 inline Record record_of(const WarpClock& warp, std::uint32_t pc, const MemoryAccess& access,

@@ -38,11 +38,11 @@ Races::Ordered Races::before(const Record& record, std::uint32_t lanes, const Ac
     return Ordered::everywhere;
   }
   const bool own = record.warp == actor.warp->number;
+  const bool done = !record.async || record.epoch <= group.async;
+  if (own && done && record.aligned_with(actor.what)) return Ordered::everywhere;
   for (std::uint32_t left = lanes; left != 0; left &= left - 1) {
     const auto lane = static_cast<std::uint32_t>(std::countr_zero(left));
-    if (own && actor.lanes == kLaneBit[lane] && (!record.async || record.epoch <= group.async)) {
-      continue;
-    }
+    if (own && done && actor.lanes == kLaneBit[lane]) continue;
     if (extra != nullptr &&
         extra->at(Clock::key(record.warp, record.async, Clock::slot_of(lane))) >= record.epoch) {
       continue;

@@ -42,7 +42,8 @@ void Races::locate(Report& report, const std::byte* at, std::uint32_t bytes,
 void Races::report(const Found& found, std::byte* at, std::uint32_t bytes, std::uint32_t lanes,
                    Actor& actor, bool write) {
   const Record& other = records_[found.record];
-  if (actor.last_end == at && actor.last_other == found.record && actor.last_lanes == lanes) {
+  if (actor.last_end == at && actor.last_lanes == lanes &&
+      records_[actor.last_other].bare() == other.bare()) {
     Report& last = reports_.at(actor.last_report);
     if (last.count == 1) last.bytes += bytes;
     actor.last_end = at + bytes;

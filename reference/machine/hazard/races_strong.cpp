@@ -84,10 +84,7 @@ void Races::touch_cell_strongly(Cell& cell, std::byte* at, std::uint32_t bytes, 
                                 Actor& actor, bool write, std::uint32_t version) {
   const std::uint32_t lanes = kLaneBit[lane];
   actor.lanes = lanes;
-  const bool stale_write = actor.region == nullptr && cell.write != kNobody &&
-                           (is_list(cell.write) ? (cell.write & ~kListBit) < actor.block->first_node
-                                                : cell.write < actor.block->first_record);
-  if (stale_write) cell.write = kNobody;
+  if (is_stale(cell.write, actor)) cell.write = kNobody;
   Found found;
   if (all_before(cell.write, cell.write_lanes, actor, at, true, found) == Ordered::no) {
     report(found, at, bytes, lanes, actor, write);
@@ -129,18 +126,19 @@ void Races::touch_cell_strongly(Cell& cell, std::byte* at, std::uint32_t bytes, 
 void Races::touch_strongly(std::byte* at, std::uint32_t bytes, std::uint32_t lane, Actor& actor,
                            bool write, std::uint32_t version) {
   if (!find_cells(actor, at, !write)) return;
-  const std::uint64_t offset = static_cast<std::uint64_t>(at - actor.begin) + actor.bias;
+  const std::uint64_t offset = actor.offset(at);
+  const Cells& cells = *actor.cells;
   for (std::uint64_t place = offset; place < offset + bytes;) {
     const bool whole = place % 4 == 0 && offset + bytes - place >= 4;
-    Cell& cell = actor.cells[place / 4];
+    Cell cell = cells.load(place / 4);
     std::byte* const here = at + (place - offset);
-    if (whole && cell.write != kSplit) {
+    if (whole && cell.write != kSplit && grain(cell.write) >= 2 && grain(cell.read) >= 2) {
       touch_cell_strongly(cell, here, 4, lane, actor, write, version);
+      cells.store(place / 4, cell);
       place += 4;
       continue;
     }
-    split(cell);
-    const std::uint32_t number = cell.write_lanes;
+    const std::uint32_t number = split(cells, place / 4);
     touch_cell_strongly(byte_cells_[number].byte[place % 4], here, 1, lane, actor, write, version);
     ++place;
   }
@@ -176,7 +174,7 @@ void Races::strong_lane(Actor& actor, const Traits& traits, std::byte* at, std::
   }
 }
 
-void Races::strong_access(Context& x, const Op&, const MemoryAccess& access, const Traits& traits) {
+void Races::strong_access(Context& x, const MemoryAccess& access, const Traits& traits) {
   BlockRaces& block = of(*x.block);
   WarpClock& warp = of(*x.warp);
   const bool write = access.access == Access::write;

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 
+#include "reference/machine/hazard/expect_race.h"
 #include "reference/machine/hazard/test_run.h"
 
 // Each pair: a kernel with one race, and the twin that orders it. The expectation of a twin is that
@@ -10,28 +11,6 @@
 
 namespace bitgate::machine {
 namespace {
-
-void expect_clean(const std::string& body, const Case& c = {}) {
-  const Outcome outcome = run_body(body, c);
-  EXPECT_TRUE(outcome.hazards.empty() && !outcome.fault) << describe(outcome);
-}
-
-/// One race, between these two.
-hazard::Report expect_race(const std::string& body, const std::string& first,
-                           const std::string& second, const Case& c = {}) {
-  const Outcome outcome = run_body(body, c);
-  EXPECT_FALSE(outcome.fault) << describe(outcome);
-  EXPECT_EQ(outcome.hazards.size(), 1U) << describe(outcome);
-  if (outcome.hazards.size() != 1) return {};
-  const hazard::Report& report = outcome.hazards.front();
-  EXPECT_EQ(report.kind, hazard::Kind::race) << describe(outcome);
-  EXPECT_EQ(hazard::name(report.first.access), first) << describe(outcome);
-  EXPECT_TRUE(report.second.has_value());
-  if (report.second) {
-    EXPECT_EQ(hazard::name(report.second->access), second) << describe(outcome);
-  }
-  return report;
-}
 
 /// Another warp's word: thread i reads what i ^ 32 wrote.
 const std::string kOther = "xor.b32 %r5, %r0, 32; shl.b32 %r5, %r5, 2; add.s32 %r5, %r2, %r5;\n";
