@@ -73,6 +73,7 @@ BENCHMARK_CAPTURE(on_machine, gemm, "w4a16.gemm.16x64*.f16.int", kPlain)
     ->ArgNames({"m", "k", "n"})
     ->Args({16, 1024, 256})
     ->Args({16, 4096, 1024})
+    ->Args({16, 4096, 4096})
     ->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(on_machine, gemm_races, "w4a16.gemm.16x64*.f16.int", kRaces)
     ->ArgNames({"m", "k", "n"})
@@ -88,6 +89,7 @@ BENCHMARK_CAPTURE(on_machine, gemm_hazards, "w4a16.gemm.16x64*.f16.int", Options
     ->ArgNames({"m", "k", "n"})
     ->Args({16, 1024, 256})
     ->Args({16, 4096, 1024})
+    ->Args({16, 4096, 4096})
     ->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(on_machine, prefill, "w4a16.prefill.*.f16.int", kPlain)
     ->ArgNames({"m", "k", "n"})
