@@ -15,12 +15,6 @@ namespace {
 
 constexpr std::uint32_t kMostBytes = 512;  // of one access: a line of wmma
 
-bool any_set(const std::byte* at, std::size_t bytes) {
-  std::byte any{0};
-  for (std::size_t i = 0; i < bytes; ++i) any |= at[i];
-  return any != std::byte{0};
-}
-
 /// Whether some byte of 32 accesses is not `clean`.
 template <std::uint32_t Bytes>
 bool differ(const HostAddresses& host, std::ptrdiff_t to_labels) {

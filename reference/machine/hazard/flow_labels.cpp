@@ -8,15 +8,6 @@
 
 namespace bitgate::machine::hazard {
 
-namespace {
-
-/// Of a register's shadow.
-std::size_t register_bytes(RegisterKind kind) {
-  return kind == RegisterKind::predicate ? 4 : std::size_t{words_of(kind)} * 4 * kLanes;
-}
-
-}  // namespace
-
 Labels::Labels(const LaunchState& state, const FlowTable& table, Label label,
                LabelListener& listener)
     : state_(state), table_(table), label_(label), listener_(listener) {

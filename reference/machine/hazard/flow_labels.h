@@ -16,6 +16,11 @@
 
 namespace bitgate::machine::hazard {
 
+/// Of the shadow of a warp's register.
+constexpr std::size_t register_bytes(RegisterKind kind) {
+  return kind == RegisterKind::predicate ? 4 : std::size_t{words_of(kind)} * 4 * kLanes;
+}
+
 /// Number of an origin in Labels::origins; 0: none is known.
 using OriginId = std::uint32_t;
 

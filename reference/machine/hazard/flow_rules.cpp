@@ -30,10 +30,6 @@ std::array<std::uint64_t, kLanes> values_of(const Context& x, std::uint32_t offs
   return result;
 }
 
-std::size_t bytes_of(RegisterKind kind) {
-  return kind == RegisterKind::predicate ? 4 : std::size_t{words_of(kind)} * 4 * kLanes;
-}
-
 /// Labelled bits of a bitwise function by its table: those on which the result depends, given the
 /// bits without label.
 std::uint64_t table_bits(std::uint8_t table, const std::array<std::uint64_t, 3>& values,
@@ -182,7 +178,7 @@ void Labels::apply_move(Context& x, const Op& op, const OpFlow& flow, std::uint3
   for (std::size_t i = 0; i < moved; ++i) {
     const FlowTable::Register& reg = table_.registers()[operands[i].number];
     kept[i].offset = reg.offset;
-    kept[i].bytes = reg.offset < state_.code->register_bytes ? bytes_of(reg.kind) : 0;
+    kept[i].bytes = reg.offset < state_.code->register_bytes ? register_bytes(reg.kind) : 0;
     std::memcpy(kept[i].contents.data(), x.registers + reg.offset, kept[i].bytes);
   }
   for (const Kept& k : kept) {

@@ -5,16 +5,6 @@
 
 namespace bitgate::machine::hazard {
 
-namespace {
-
-bool any_set(const std::byte* at, std::size_t bytes) {
-  std::byte any{0};
-  for (std::size_t i = 0; i < bytes; ++i) any |= at[i];
-  return any != std::byte{0};
-}
-
-}  // namespace
-
 // The last granule may be shorter: there is room for all of it, without labels.
 SharedLabels::SharedLabels(std::size_t bytes)
     : size_(bytes), labels_(bytes + kGranule), lines_((bytes + kLine - 1) / kLine, 0) {}

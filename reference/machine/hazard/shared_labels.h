@@ -11,6 +11,12 @@
 
 namespace bitgate::machine::hazard {
 
+inline bool any_set(const std::byte* at, std::size_t bytes) {
+  std::byte any{0};
+  for (std::size_t i = 0; i < bytes; ++i) any |= at[i];
+  return any != std::byte{0};
+}
+
 /// The labels of a block's shared memory, a byte for each of its bytes, and a bit for each granule
 /// of 16 that holds a label: mostly there are none, which one look at a line of granules tells.
 class SharedLabels {
